@@ -25,7 +25,7 @@
 #define OAE_OFF_TX		16	/* u32, last committed by the sender */
 #define OAE_OFF_RX		20	/* u32, last delivered by the sender */
 #define OAE_OFF_SEQ		24	/* u32, the transaction the frame is about */
-#define OAE_OFF_ATTEMPT		28	/* which offering of seq, from 1 */
+#define OAE_OFF_ZERO		28	/* 0: for what is not built yet */
 #define OAE_OFF_ROOM		29	/* REFLECT: room for so many above rx, 0 unsaid */
 #define OAE_OFF_REASON		30
 #define OAE_OFF_MARKS		31	/* OAE_M_* */
@@ -57,7 +57,7 @@ enum oae_opcode {
 	OAE_COMMIT	= 8,	/* tx: the last transaction committed */
 	OAE_REFUSE	= 9,	/* not taken; the cause is in reason */
 	OAE_READY	= 10,	/* there is room again */
-	OAE_REVERSE	= 11,	/* forget this attempt */
+	/* 11 is free */
 	OAE_DONE	= 12,	/* rx: the last transaction delivered */
 	OAE_HELLO	= 13,	/* of a gateway, to one, or between hosts */
 	OAE_NOLINK	= 14,	/* the sender has no tag for that ltag */

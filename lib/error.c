@@ -32,7 +32,7 @@ static const struct {
 
 	{ EOWNERDEAD, OAE_UNKNOWN, "an end of the link died; nobody can tell what became of it" },
 
-	{ EINPROGRESS, OAE_NOT_YET, "it can no longer be reversed; collect its outcome" },
+	{ EINPROGRESS, OAE_NOT_YET, "not known yet, the peer may have it; collect its outcome" },
 
 	{ EAGAIN, OAE_NOTHING, "not now: it would have to wait" },
 	{ EFAULT, OAE_NOTHING, "bad address" },

@@ -136,7 +136,7 @@ OAE_API int oae_accept(int listener, struct oae_peer *who, int flags);
  * became of it. A deadline is a moment: what a signal has reversed goes on with the
  * time that is left, here and in oae_swap() and oae_verb(), unless the program has a
  * handler without SA_RESTART (or no deadline: then the device does as it says).
- * EINPROGRESS (express only): collect it. EINVAL also for a
+ * EINPROGRESS (express only): collect it, it may still be REVERSED. EINVAL also for a
  * descriptor that does not block, so that what is only queued is never taken for
  * committed.
  */
@@ -212,8 +212,8 @@ OAE_API int oae_confirm(int fd);
  * @fd: of oae_open()
  * @id: which; 0: all of this descriptor
  *
- * ENOENT: there is no such, or it has ended. EINPROGRESS: it cannot be reversed
- * any more, its outcome will be collected.
+ * ENOENT: there is no such, or it has ended. EINPROGRESS: the peer may have it, an express
+ * that was offered or a half that is lent; its outcome will be collected.
  */
 OAE_API int oae_cancel(int fd, uint64_t id);
 

@@ -218,7 +218,7 @@ _MEANING = {
     errno.EOWNERDEAD: (Ending.UNKNOWN,
                        "an end of the link died; nobody can tell what became of it"),
 
-    errno.EINPROGRESS: (Ending.NOT_YET, "it can no longer be reversed; collect its outcome"),
+    errno.EINPROGRESS: (Ending.NOT_YET, "not known yet, the peer may have it; collect its outcome"),
 
     errno.EAGAIN: (Ending.NOTHING, "not now: it would have to wait"),
     errno.EFAULT: (Ending.NOTHING, "bad address"),
@@ -925,7 +925,7 @@ class Link(_File):
     def cancel(self, number: int = 0) -> None:
         """Reverse a transaction, or all of this file.
 
-        FileNotFoundError: no such, or it has ended. Pending: it cannot be reversed any more.
+        FileNotFoundError: no such, or it has ended. Pending: not known yet, the outcome is collected.
         """
         self._ioctl(_IOC_CANCEL, bytearray(struct.pack("Q", number)))
 

@@ -154,13 +154,13 @@ end
 
 local OPCODES = {
 	"SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLECT", "COMMIT", "REFUSE",
-	"READY", "REVERSE", "DONE", "HELLO", "NOLINK", "PATH", "ASK", "ACK",
+	"READY", nil, "DONE", "HELLO", "NOLINK", "PATH", "ASK", "ACK",
 }
 local SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT = 1, 2, 3, 4, 5, 6, 7, 8
-local REFUSE, READY, REVERSE, DONE, HELLO, NOLINK, PATH = 9, 10, 11, 12, 13, 14, 15
+local REFUSE, READY, DONE, HELLO, NOLINK, PATH = 9, 10, 12, 13, 14, 15
 local ASK, ACK = 16, 17
 -- Of these a frame has a number; of these it says which were heard.
-local QUESTIONS = { [OFFER] = true, [COMMIT] = true, [REVERSE] = true, [ASK] = true }
+local QUESTIONS = { [OFFER] = true, [COMMIT] = true, [ASK] = true }
 local ANSWERS = { [REFLECT] = true, [REFUSE] = true, [READY] = true, [DONE] = true, [ACK] = true }
 
 local EXPRESS, LAST, RESUME, WANT_DONE, FREE, VIA, AUTH, RESERVED = 1, 2, 4, 8, 16, 32, 64, 128
@@ -181,7 +181,7 @@ local REASON_TEXT = {
 	"you are not accepted", "no room for a link", "no such region", "words behind its end",
 	"not permitted", "malformed request",
 }
-local POLICY, FULL = 7, 8
+local NO_HALF, POLICY, FULL = 3, 7, 8
 local FOR_GOOD = { [5] = true, [6] = true, [9] = true, [10] = true, [11] = true, [12] = true }
 
 local VERB_CODES = { "READ", "WRITE", "EXCHANGE", "FETCH_ADD", "CAS" }
@@ -225,7 +225,7 @@ field("dst_ltag", ProtoField.uint32, "Receiver's ltag", base.HEX)
 field("tx", ProtoField.uint32, "tx, last committed by the sender", base.DEC)
 field("rx", ProtoField.uint32, "rx, last delivered by the sender", base.DEC)
 field("seq", ProtoField.uint32, "seq, the transaction meant", base.DEC)
-field("attempt", ProtoField.uint8, "Attempt", base.DEC)
+field("reserved", ProtoField.uint8, "Reserved, 0", base.DEC)
 field("kind", ProtoField.uint8, "Kind", base.DEC, KINDS)
 field("room", ProtoField.uint8, "Room for so many", base.DEC)
 field("reason", ProtoField.uint8, "Reason", base.DEC, REASONS)
@@ -318,7 +318,6 @@ local FRAME = ProtoField.framenum
 field("link", ProtoField.uint32, "Link", base.DEC)
 field("transaction", ProtoField.uint32, "Transaction", base.DEC)
 field("outcome", ProtoField.string, "Outcome")
-field("attempts", ProtoField.uint32, "Attempts, in all runs", base.DEC)
 field("offered_in", FRAME, "Offered in frame", base.NONE, frametype.REQUEST)
 field("reflected_in", FRAME, "Reflected in frame", base.NONE, frametype.RESPONSE)
 field("committed_in", FRAME, "Committed in frame", base.NONE, frametype.ACK)
@@ -373,7 +372,7 @@ note("copy", "A copy of an earlier frame", expert.severity.NOTE)
 note("refused", "Refused", expert.severity.NOTE)
 note("reversed", "Reversed", expert.severity.NOTE)
 note("mismatch", "What was heard is not what was said", expert.severity.ERROR)
-note("differs", "Another content under the same seq and attempt", expert.severity.WARN)
+note("differs", "Another content under the same number of a run", expert.severity.WARN)
 note("nolink", "The peer does not know the link", expert.severity.WARN)
 note("turned_away", "Turned away", expert.severity.WARN)
 note("verb", "Malformed verb", expert.severity.WARN, expert.group.MALFORMED)
@@ -421,7 +420,7 @@ end
 -- The rules of bad_field.
 local function fields_ok(h)
 	local op = h.opcode
-	if not KINDS[h.kind] or h.reason > REASON_MAX or (op ~= OFFER and h.slice ~= 0) or
+	if h.reserved ~= 0 or not KINDS[h.kind] or h.reason > REASON_MAX or (op ~= OFFER and h.slice ~= 0) or
 	   h.room > (op == REFLECT and 128 or 0) or (h.marks ~= 0 and h.marks ~= marks_of(op)) or
 	   (h.map ~= 0 and not ANSWERS[op]) or
 	   (h.pn ~= 0 and not ANSWERS[op] and not QUESTIONS[op]) then
@@ -435,24 +434,19 @@ local function fields_ok(h)
 					  has(h.flags, EXPRESS) or has(h.flags, RESUME)) then
 			return false
 		end
-		return h.attempt ~= 0 and h.slice < MAX_SLICES
+		return h.slice < MAX_SLICES
 	elseif op == REFLECT then
-		if h.attempt == 0 then
-			return false
-		end
 		if h.kind == SWAP or h.kind == VERB then
 			return h.length > 16
 		end
 		return h.length == 16
 	elseif op == REFUSE then
-		return h.attempt ~= 0 and h.length == 0 and h.reason ~= 0 and REASONS[h.reason] and
+		return h.length == 0 and h.reason ~= 0 and REASONS[h.reason] and
 		       h.reason ~= POLICY and h.reason ~= FULL
-	elseif op == REVERSE then
-		return h.attempt ~= 0 and h.length == 0
 	elseif op == ASK then
-		return h.attempt ~= 0
+		return true
 	elseif op == ACK then
-		return h.attempt ~= 0 and h.length == 8
+		return h.length == 8
 	elseif op == CLOSE then
 		return h.length == 0 and (h.reason == 0 or h.reason == POLICY or h.reason == FULL)
 	elseif op == HELLO then
@@ -517,7 +511,7 @@ local function parse(tvb, total)
 	h.length, h.slice, h.kind = tvb(4, 2):uint(), tvb(6, 1):uint(), tvb(7, 1):uint()
 	h.src_ltag, h.dst_ltag = tvb(8, 4):uint(), tvb(12, 4):uint()
 	h.tx, h.rx, h.seq = tvb(16, 4):uint(), tvb(20, 4):uint(), tvb(24, 4):uint()
-	h.attempt, h.room = tvb(28, 1):uint(), tvb(29, 1):uint()
+	h.reserved, h.room = tvb(28, 1):uint(), tvb(29, 1):uint()
 	h.reason, h.marks = tvb(30, 1):uint(), tvb(31, 1):uint()
 	h.pn, h.map = tvb(32, 4):uint(), tvb(36, 4):uint()
 
@@ -587,9 +581,9 @@ end
 -- --- transactions -----------------------------------------------------------------------------
 --
 -- A link is two addresses and a vc. Its life is a pair of incarnations: in it each direction has
--- counters of its own. A run is a pair of ltags. In a direction, what is offered under a seq may be
--- reversed and replaced by something else under the same seq, so a seq has a list of transactions.
--- With a window several are under way, and in the next run one may have a lower seq.
+-- counters of its own. A run is a pair of ltags. In a run a seq has one content, and perhaps nothing
+-- (VOID) in its place; in the next run it may have another. So a seq has a list of transactions.
+-- Several may be under way, and in the next run one may have a lower seq.
 -- Each frame is looked at once, when it is first seen; what it says of others is found later
 -- through the transaction, so on a second pass all is known everywhere.
 
@@ -663,6 +657,11 @@ end
 -- Which of those that had this seq was it?
 local function committed_of(list)
 	for i = #list, 1, -1 do
+		if list[i].delivered_in then
+			return list[i]
+		end
+	end
+	for i = #list, 1, -1 do
 		if list[i].reflected and list[i].outcome ~= "reversed" then
 			return list[i]
 		end
@@ -680,7 +679,8 @@ local function heard_tx(dir, tx, rec, pinfo, by_sync)
 				local done = committed_of(list)
 				for _, t in ipairs(list) do
 					if t ~= done then
-						finish(t, "reversed", "reversed_in", pinfo.number)
+						finish(t, t.kind == VOID and "too late" or "reversed",
+						       "reversed_in", pinfo.number)
 					end
 				end
 				commit(done, rec, pinfo, by_sync)
@@ -692,13 +692,23 @@ local function heard_tx(dir, tx, rec, pinfo, by_sync)
 	end
 end
 
+-- What is delivered before its commit is an express, whatever was offered in its place.
+local function delivered_of(dir, list)
+	for _, t in ipairs(list) do
+		if t.express and not t.outcome and dir.tx and distance(t.seq, dir.tx) > 0 then
+			return t
+		end
+	end
+	return committed_of(list)
+end
+
 -- Its responder says that it has delivered up to rx.
 local function heard_rx(dir, rx, rec, pinfo)
 	local steps = dir.rx and distance(rx, dir.rx) or 0
 	if steps >= 1 and steps <= 1000 then
 		for n = 1, steps do
 			local list = dir.seqs[(dir.rx + n) % TWO32]
-			local t = list and committed_of(list)
+			local t = list and delivered_of(dir, list)
 			if t and not t.delivered_in then
 				t.delivered_in = pinfo.number
 				rec.delivers[#rec.delivers + 1] = t
@@ -803,7 +813,13 @@ local function run_of(link, from, h)
 end
 
 local function offer_key(run, from, h)
-	return run.id .. ":" .. from .. ":" .. h.seq .. ":" .. h.attempt
+	return run.id .. ":" .. from .. ":" .. h.seq .. (h.kind == VOID and ":void" or "")
+end
+
+-- The transaction that an ASK, or an answer, is about; from: who offers it.
+local function asked_about(link, run, from, h)
+	local t = link.offers[offer_key(run, from, h)]
+	return t and t.kind == h.kind and t or nil
 end
 
 -- May a slice be one of this transaction, as far as can be told?
@@ -840,14 +856,15 @@ local function leave(t)
 	end
 end
 
--- What stood above something that was reversed moves down with the next run. The lowest of those
--- with this content, if it is known from an earlier run and undecided.
+-- What stood above something that was reversed moves down with the next run, and a half that found
+-- none has another number when it is offered again. The lowest of those with this content, if it is
+-- undecided.
 local function moved(dir, run, h, data)
 	local found
 	for t in pairs(dir.open) do
 		local known = t.cut.slices[h.slice]
-		if t.run ~= run and t.kind == h.kind and t.express == has(h.flags, EXPRESS) and
-		   distance(t.seq, h.seq) > 0 and data and known and known.data == data and
+		if (t.waits or (t.run ~= run and distance(t.seq, h.seq) > 0)) and
+		   t.kind == h.kind and t.express == has(h.flags, EXPRESS) and data and known and known.data == data and
 		   (not t.cut.last or has(h.flags, LAST) == (t.cut.last == h.slice)) and
 		   not (found and distance(t.seq, found.seq) > 0) then
 			found = t
@@ -859,7 +876,7 @@ end
 local function new_transaction(dir, from, run, h, pinfo)
 	transactions = transactions + 1
 	local t = { id = transactions, dir = dir, from = from, seq = h.seq, kind = h.kind, run = run,
-		    express = has(h.flags, EXPRESS), cut = { slices = {} }, attempts = 0, highest = 0,
+		    express = has(h.flags, EXPRESS), cut = { slices = {} }, offers = 0,
 		    offered_in = pinfo.number, time = pinfo.rel_ts, refused = {}, resolved = {},
 		    offer_time = {} }
 	local list = dir.seqs[h.seq]
@@ -891,30 +908,51 @@ local function assemble(cut, number)
 	end
 end
 
--- Which transaction is it that an offer not seen before is about?
-local function offered(dir, run, from, h, data, pinfo)
+-- A first frame that is late: nothing was offered in its place before. Which one is it?
+local function came_late(list, dir, run, from, h, data, pinfo)
+	for i = #list - 1, 1, -1 do
+		if same_content(list[i], run, h, data) then
+			return list[i]
+		end
+	end
+	local void, before = list[#list], new_transaction(dir, from, run, h, pinfo)
+	list[#list], list[#list - 1] = void, before
+	if not before.express then
+		finish(before, "reversed", "reversed_in", void.offered_in)
+	end
+	return before
+end
+
+-- Which transaction is it that an offer not seen before in this run is about?
+local function offered(dir, run, from, h, data, rec, pinfo)
 	local list = dir.seqs[h.seq]
 	local t = list and list[#list]
 
-	if t and t.run == run and h.attempt < t.highest then
-		if not t.outcome and same_content(t, run, h, data) then
-			return t
-		end
-		-- late, of what was there before
-		local before = new_transaction(dir, from, run, h, pinfo)
-		list[#list], list[#list - 1] = t, before
-		finish(before, "reversed", "replaced_in", t.offered_in)
-		return before
+	if t and t.run == run and t.kind == VOID and h.kind ~= VOID then
+		return came_late(list, dir, run, from, h, data, pinfo)
 	end
-	if t and t.run ~= run and t.kind == VOID and h.kind ~= VOID then
+	if t and t.kind == VOID and h.kind ~= VOID then
 		finish(t, "gone with its run", "replaced_in", pinfo.number)
 	elseif t and h.kind == VOID and t.kind ~= VOID then
-		finish(t, "reversed", "reversed_in", pinfo.number)
+		local refused = t.refused[#t.refused]
+		if t.kind == SWAP and not t.outcome and refused and refused[2] == NO_HALF then
+			-- It waits to be lent, or to be offered again.
+			leave(t)
+			t.waits = true
+		else
+			if not t.outcome then
+				rec.notes[#rec.notes + 1] = "reversed"
+			end
+			-- Whether an express was delivered is not known yet.
+			if not t.express then
+				finish(t, "reversed", "reversed_in", pinfo.number)
+			end
+		end
 	elseif t and not same_content(t, run, h, data) then
 		finish(t, "reversed", "replaced_in", pinfo.number)
 	elseif t and (not t.outcome or t.outcome == "committed") then
 		if t.run ~= run then
-			t.run, t.highest, t.is_frozen = run, 0, false
+			t.run, t.is_frozen = run, false
 			if not has(h.flags, RESUME) then
 				t.cut = { slices = {} }		-- perhaps into others
 			end
@@ -923,8 +961,11 @@ local function offered(dir, run, from, h, data, pinfo)
 	end
 	t = h.kind ~= VOID and moved(dir, run, h, data)
 	if t then
-		leave(t)
-		t.seq, t.run, t.highest, t.is_frozen = h.seq, run, 0, false
+		if not t.waits then
+			leave(t)
+		end
+		t.waits = nil
+		t.seq, t.run, t.is_frozen = h.seq, run, false
 		t.cut = { slices = {} }
 		list = dir.seqs[h.seq] or {}
 		dir.seqs[h.seq] = list
@@ -948,15 +989,14 @@ local function heard_offer(link, run, from, h, data, hash, rec, pinfo)
 		return
 	end
 	if not t then
-		t = offered(run.life.dir[from], run, from, h, data, pinfo)
+		t = offered(run.life.dir[from], run, from, h, data, rec, pinfo)
 		link.offers[key] = t
-		t.highest = math.max(t.highest, h.attempt)
-		t.attempts = t.attempts + 1
-		t.offer_time[key] = pinfo.rel_ts
-		if t.attempts > 1 then
+		t.offers = t.offers + 1
+		if t.offers > 1 then
 			rec.notes[#rec.notes + 1] = "again"
 		end
 	end
+	t.offer_time[key] = t.offer_time[key] or pinfo.rel_ts
 	local cut = t.cut
 	rec.t, rec.cut = t, cut
 	if has(h.flags, LAST) and not cut.last then
@@ -967,9 +1007,11 @@ local function heard_offer(link, run, from, h, data, hash, rec, pinfo)
 		if slice.key == key and slice.pn == h.pn then
 			rec.notes[#rec.notes + 1] = "copy"
 			rec.copy_of = slice.latest
-		elseif slice.key == key then
-			rec.notes[#rec.notes + 1] = "again"
-			slice.latest, slice.pn = number, h.pn
+		else
+			if slice.key == key then
+				rec.notes[#rec.notes + 1] = "again"
+			end
+			slice.key, slice.latest, slice.pn = key, number, h.pn
 		end
 		slice.data, slice.hash = slice.data or data, slice.hash or hash
 	else
@@ -980,7 +1022,7 @@ local function heard_offer(link, run, from, h, data, hash, rec, pinfo)
 end
 
 local function heard_reflect(link, run, from, h, tvb, rec, pinfo)
-	local t = link.offers[offer_key(run, 3 - from, h)]
+	local t = asked_about(link, run, 3 - from, h)
 	if not t then
 		return
 	end
@@ -988,8 +1030,16 @@ local function heard_reflect(link, run, from, h, tvb, rec, pinfo)
 	if not t.reflected then
 		t.reflected = pinfo.number
 	end
-	if not t.reflect_time then
-		t.reflect_time = pinfo.rel_ts - t.offer_time[offer_key(run, 3 - from, h)]
+	if t.kind == VOID then
+		for _, other in ipairs(t.dir.seqs[t.seq]) do
+			if other.kind ~= VOID then
+				finish(other, "reversed", "reversed_in", pinfo.number)
+			end
+		end
+	end
+	local since = t.offer_time[offer_key(run, 3 - from, h)]
+	if not t.reflect_time and since then
+		t.reflect_time = pinfo.rel_ts - since
 	end
 	local cut = t.cut
 	if cut.digest_hi and tvb:len() >= h.at + 16 then
@@ -1031,34 +1081,22 @@ local function heard_data(link, from, h, tvb, hash, rec, pinfo)
 	elseif op == REFLECT then
 		heard_reflect(link, run, from, h, tvb, rec, pinfo)
 	elseif op == REFUSE then
-		local t = link.offers[offer_key(run, to, h)]
+		local t = asked_about(link, run, to, h)
 		rec.t = t
 		if t then
 			t.refused[#t.refused + 1] = { pinfo.number, h.reason }
 			rec.notes[#rec.notes + 1] = "refused"
 			if FOR_GOOD[h.reason] then
 				finish(t, "refused", nil)
+			else
+				-- its reflection is that of what is offered then
+				t.offer_time[offer_key(run, to, h)] = nil
 			end
 		end
 	elseif op == ASK then
-		rec.t = link.offers[offer_key(run, from, h)]
+		rec.t = asked_about(link, run, from, h)
 	elseif op == ACK then
-		rec.t = link.offers[offer_key(run, to, h)]
-	elseif op == REVERSE then
-		local t = link.offers[offer_key(run, from, h)]
-		if not t then
-			-- that attempt was lost; what it was is known from others
-			local list = life.dir[from].seqs[h.seq]
-			t = list and list[#list]
-			if t and (t.run ~= run or h.attempt < t.highest) then
-				t = nil
-			end
-		end
-		rec.t = t
-		if t and not t.outcome then
-			finish(t, "reversed", "reversed_in", pinfo.number)
-			rec.notes[#rec.notes + 1] = "reversed"
-		end
+		rec.t = asked_about(link, run, to, h)
 	else
 		local list
 		if op == COMMIT then
@@ -1079,7 +1117,7 @@ local function heard_data(link, from, h, tvb, hash, rec, pinfo)
 end
 
 local DATA = { [CLOSE] = true, [CLOSE_ACK] = true, [OFFER] = true, [REFLECT] = true,
-	       [COMMIT] = true, [REFUSE] = true, [READY] = true, [REVERSE] = true, [DONE] = true,
+	       [COMMIT] = true, [REFUSE] = true, [READY] = true, [DONE] = true,
 	       [ASK] = true, [ACK] = true }
 
 -- The first time that a good frame is seen.
@@ -1359,9 +1397,8 @@ BODY[CLOSE_ACK] = function()
 	return "I have forgotten the link"
 end
 
--- "#17" or, of a later offering, "#17 (attempt 2)".
 local function meant(h)
-	return "#" .. h.seq .. (h.attempt > 1 and format(" (attempt %d)", h.attempt) or "")
+	return "#" .. h.seq
 end
 
 BODY[OFFER] = function(tvb, h, tree, rec)
@@ -1487,9 +1524,6 @@ end
 BODY[READY] = function(_, h)
 	return format("there is room for #%d", h.seq)
 end
-BODY[REVERSE] = function(_, h)
-	return meant(h) .. ", forget it"
-end
 BODY[DONE] = function(_, h)
 	return format("#%d is delivered", h.rx)
 end
@@ -1580,7 +1614,8 @@ local function add_header(tree, tvb, h)
 	add_flags(tree, "flags", tvb(3, 1), FLAGS)
 	add_row(tree, tvb, 0, { { "length", 4, 2 }, { "slice", 6, 1 }, { "kind", 7, 1 },
 				{ "src_ltag", 8, 4 }, { "dst_ltag", 12, 4 }, { "tx", 16, 4 },
-				{ "rx", 20, 4 }, { "seq", 24, 4 }, { "attempt", 28, 1 } })
+				{ "rx", 20, 4 }, { "seq", 24, 4 } })
+	add_zero(tree, "reserved", tvb(28, 1))
 	local item = tree:add(f.room, tvb(29, 1))
 	if h.opcode == REFLECT then
 		item:append_text(h.room == 0 and " (unsaid)" or " above rx")
@@ -1644,7 +1679,6 @@ local function add_transaction(tree, h, rec, pinfo)
 					 t.outcome or "undecided")):set_generated()
 	generated(sub, "transaction", t.id)
 	generated(sub, "outcome", t.outcome or "undecided")
-	generated(sub, "attempts", t.attempts)
 	if h.opcode == OFFER then
 		add_slices(sub, h, rec, pinfo)
 	end

@@ -23,6 +23,7 @@ byte lost;			/* a frame about this lane is taken for lost: 1 + the lane */
 bit arrived;			/* but its OFFER was heard: the answer is lost */
 byte less;			/* a new ltag says a window that is so much smaller */
 bit keep, kind, ask_done, close_again;
+bit unasked, for_good;		/* see names.pml */
 
 #define EV_RCV		1	/* a frame arrives */
 #define EV_LOSE		2	/* or never does */
@@ -134,11 +135,27 @@ inline post_half()
 
 inline post()
 {
-	posted[me]++;
-	T(me, posted[me]) = T_LIVE;
-	SAY(printf("EV %c post %d %d %d\n", NAME(me), posted[me], kind, ask_done));
+	if
+	:: L.nback ->
+		/* What came back is posted before all else. */
+		n = L.back[0].id;
+		kind = L.back[0].express;
+		ask_done = L.back[0].confirm;
+		L.nback--;
+		L.back[0].id = L.back[1].id;
+		L.back[0].express = L.back[1].express;
+		L.back[0].confirm = L.back[1].confirm;
+		L.back[1].id = 0;
+		L.back[1].express = 0;
+		L.back[1].confirm = 0
+	:: else ->
+		posted[me]++;
+		n = posted[me];
+		T(me, n) = T_LIVE
+	fi;
+	SAY(printf("EV %c post %d %d %d\n", NAME(me), n, kind, ask_done));
 	wake();
-	L.next_id = posted[me];
+	L.next_id = n;
 	L.next_express = kind;
 	L.next_confirm = ask_done;
 	pump = 1
@@ -147,14 +164,9 @@ inline post()
 inline cancel()
 {
 	SAY(printf("EV %c cancel %d\n", NAME(me), L.offer[slot].id));
-	k = L.state == OPEN && !windowed() && L.offer[slot].state == OFFER_OUT;
-	offer_drop(slot);
 	if
-	:: k ->
-		send(REVERSE, 0, L.tx + 1 + slot, L.offer[slot].attempt, 0);
-		/* Its answer would have said what DONE does. */
-		commit = (L.await_done -> COMMIT_IDLE : 0)
-	:: else
+	:: reversible(slot) -> offer_drop(slot)
+	:: else -> lane_recall(slot, RECALL_REVERSE)
 	fi;
 	pump = 1
 }
@@ -169,19 +181,18 @@ inline say_state()
 		   L.last_express, L.unseen, L.ready_due));
 	SAY(printf(" %d %d %d %d", L.half, L.half_id, L.half == HALF_OFFERED && L.half_crossed,
 		   L.half_turn));
-	SAY(printf(" %d %d %d %d", L.naside, L.naside && L.aside_ready, L.half_unwanted,
-		   L.next_id));
+	SAY(printf(" %d %d %d", L.naside, L.half_unwanted, L.next_id));
 	SAY(printf(" %d %d %d %d %d", (L.state == CLOSED -> 0 : L.window),
-		   (windowed() -> L.win : 1), L.nlanes, L.given, L.more));
+		   (L.win -> L.win : 1), L.nlanes, L.given, L.more));
 	n = 0;
 	do
 	:: n < WINDOW ->
 		SAY(printf(" %d %d %d %d %d", L.offer[n].state, L.offer[n].id,
-			   L.offer[n].attempt, L.offer[n].due,
+			   L.offer[n].recalled, L.offer[n].due,
 			   L.offer[n].state == OFFER_OUT && L.offer[n].ready));
-		SAY(printf(" %d %d %d %d %d", L.hold[n].state, L.hold[n].attempt,
+		SAY(printf(" %d %d %d %d %d", L.hold[n].state,
 			   (held(n) -> L.hold[n].id : 0), held(n) && L.hold[n].express,
-			   windowed() && L.hold[n].takes_room));
+			   L.hold[n].takes_room, refused(n) && L.hold[n].said));
 		SAY(printf(" %d", L.aside[n].id));
 		n++
 	:: else -> break
@@ -250,6 +261,8 @@ inline tidy()
 	lost = 0;
 	arrived = 0;
 	less = 0;
+	unasked = 0;
+	for_good = 0;
 	keep = 0;
 	kind = 0;
 	ask_done = 0;
@@ -380,7 +393,9 @@ inline timer_step()
 	:: ev == EV_FORGET ->
 		SAY(printf("EV %c forget\n", NAME(me)));
 		/* Not before its sender knows that it is delivered. */
-		assert(!(PEER.offer[0].state == OFFER_OUT && PEER.offer[0].express &&
+		assert(!((PEER.offer[0].express || PEER.offer[0].recalled) &&
+			 (PEER.offer[0].state == OFFER_OUT ||
+			  PEER.offer[0].state == OFFER_PARKED) &&
 			 PEER.peer_inc == L.inc && PEER.tx + 1 == L.rx));
 		ending = 1
 	:: else
@@ -409,7 +424,7 @@ inline frame()
 /* More than K frames wait: before all else one of them must go. */
 #define quiet()		(wire[A].n == 0 && wire[B].n == 0)
 #define full(to)	(!calm && wire[to].n > K)
-#define crowded()	(full(A) || full(B) || e[A].more || e[B].more)
+#define crowded()	(full(A) || full(B) || e[A].more || e[B].more || beyond)
 #define may(fault)	(!crowded() && ((fault) || calm))
 #define in_doubt()	(any(held) || !confirmed() || L.unseen || express_out())
 
@@ -434,10 +449,10 @@ inline frame()
 			  acks_close(4) || acks_close(5)))
 
 /* What may be asked back. */
-#define cancellable(n)	(L.offer[n].state != OFFER_NONE && L.offer[n].id && reversible(n))
+#define cancellable(n)	(L.offer[n].id && L.offer[n].recalled != RECALL_REVERSE)
 
 /* A drain has something to say. */
-#define drains()	(L.state == OPEN && L.ready_due && (!windowed() || any(refused)))
+#define drains()	(L.state == OPEN && L.ready_due && any(refused))
 
 inline choose_room(some)
 {
@@ -452,7 +467,7 @@ inline choose_room(some)
 inline choose()
 {
 	if
-	:: wire[id].n > 0 && !L.more && (full(id) || !full(1 - id)) ->
+	:: wire[id].n > 0 && !beyond && !L.more && (full(id) || !full(1 - id)) ->
 		/* Any of them. */
 		do
 		:: slot + 1 < wire[id].n -> slot++
@@ -465,6 +480,11 @@ inline choose()
 		fi;
 		choose_room(NOROOM && !calm && ev == EV_RCV && opcode_at(slot) == OFFER &&
 			    ODDS(noroom));
+		if
+		:: true
+		:: UNASKED && !calm && ev == EV_RCV && opcode_at(slot) == OFFER -> unasked = 1
+		:: FOR_GOOD && !calm && ev == EV_RCV && opcode_at(slot) == OFFER -> for_good = 1
+		fi;
 		do
 		:: LOST && !calm && ev == EV_RCV && lost < WINDOW &&
 		   is_answer(opcode_at(slot)) -> lost++
@@ -474,7 +494,7 @@ inline choose()
 		:: true
 		:: lost -> arrived = 1
 		fi
-	:: !crowded() && posted[id] < (id == A -> N_A : N_B) && wants() &&
+	:: !crowded() && (L.nback || posted[id] < (id == A -> N_A : N_B)) && wants() &&
 	   ODDS(posts) ->
 		ev = EV_POST;
 		if
@@ -485,7 +505,7 @@ inline choose()
 		:: true
 		:: CONFIRM -> ask_done = 1
 		fi
-	:: L.more -> ev = EV_MORE
+	:: L.more && !beyond -> ev = EV_MORE
 	:: !crowded() && CANCEL && !calm && cancellable(0) && ODDS(cancels) ->
 		ev = EV_CANCEL
 #if WINDOW > 1
@@ -580,6 +600,7 @@ proctype End(byte id)
 	   }
 	:: atomic { pass() }
 	:: d_step { calm && settled() -> check_settled(); v = 0 } -> break
+	:: beyond -> break
 	od
 }
 
@@ -595,7 +616,7 @@ init
 	calm = 1;
 	/* From here on whatever may happen must come to an end. */
 accept_calm:
-	settled()
+	settled() || beyond
 #else
 	false
 #endif

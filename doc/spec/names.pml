@@ -14,20 +14,23 @@
  *	LOSS DUP	frames may be lost, doubled, at any time (always reordered)
  *	K		so many frames wait on a wire at most, each way
  *	NOROOM		the reader may be without room; a verb's words may be reserved
+ *	UNASKED		the last offer of a message may not ask for an answer
+ *	FOR_GOOD	a verb may be refused for good
  *	STALL		a timer may notice a failure where there is none
  *	PROBE PORT	the timers of an idle link; a port may go down
  *	DEAD		so many times an end may find its peer dead
  *	CRASH_A CRASH_B	so many times an end may die and know nothing any more
  *	CLOSES		so many times a user may close the link
- *	MAX_ATTEMPT	what 255 is to the core
- *	WINDOW		lanes: more than 1, and the rules of protocol 4.11 apply
+ *	WINDOW		lanes (protocol 4.11)
  *	WIN_A WIN_B	the window of A, of B; WINDOW if not said
  *	CHANGE		an ltag may say a smaller one
  *	LOST		an answer may show that a frame about another lane was lost
+ *	NUMBERS		the highest number that an end gives before the search stops
  *	BREAK_RULE	leave out one of the five rules at the end of protocol 4.5;
  *			1 the peer's ltag, 6 one's own is not looked at. Of those of 4.11:
  *			7 the commit is no prefix, 8 what is reversed stays reflected,
- *			9 what is held stays so in the next run
+ *			9 what is held stays so in the next run, 10 a late copy takes the
+ *			place of nothing, 11 an express that was refused may be reversed
  *	KEEP_DEAD	leave frames on the wire that no rule looks at any more
  *	UNFIT		counters that do not fit are no error by themselves
  *	LIVE		faults stop at any time, and then the ends must settle
@@ -71,6 +74,12 @@
 #ifndef NOROOM
 #define NOROOM		0
 #endif
+#ifndef UNASKED
+#define UNASKED		0
+#endif
+#ifndef FOR_GOOD
+#define FOR_GOOD	0
+#endif
 #ifndef STALL
 #define STALL		1
 #endif
@@ -91,9 +100,6 @@
 #endif
 #ifndef CLOSES
 #define CLOSES		0
-#endif
-#ifndef MAX_ATTEMPT
-#define MAX_ATTEMPT	3
 #endif
 #ifndef WINDOW
 #define WINDOW		1
@@ -120,24 +126,22 @@
 #define LIVE		0
 #endif
 
-/* Bits of a field: ltag, transaction number, attempt, incarnation or content. */
+/* Bits of a field: ltag, transaction number, incarnation or content. */
 #ifdef TRACE
 #define LTAGS	32
 #define W_L	6	/* also a cookie's */
 #define W_T	8
-#define W_A	8
 #define W_I	5
 #define W_WHAT	30	/* 6 + 3 W_T: opcode, flag; tx, rx, seq */
-#define W_BODY	18	/* W_A + 2 W_I */
+#define W_BODY	10	/* 2 W_I */
 #define W_LTAGS	12	/* 2 W_L */
 #else
 #define LTAGS	16
 #define W_L	5
 #define W_T	2
-#define W_A	2
 #define W_I	3
 #define W_WHAT	12
-#define W_BODY	8
+#define W_BODY	6
 #define W_LTAGS	10
 #endif
 
@@ -147,6 +151,9 @@
  * only ever compared. The cookie for a stranger's ltag is COOKIE + that ltag.
  */
 #define COOKIE	LTAGS
+#ifndef NUMBERS
+#define NUMBERS	((1 << W_T) - 1)
+#endif
 #define INCS	(1 << W_I)
 
 /* Frames on a wire: K that wait, and those that one event adds. */
@@ -177,15 +184,18 @@
 
 /* offer: how it is due */
 #define DUE_NOT		0
-#define DUE_ALL		1	/* as a new attempt */
-#define DUE_REPEAT	3	/* the same attempt, since its frame seems lost */
+#define DUE_ALL		1
+#define DUE_REPEAT	3	/* since its frame seems lost */
 #define DUE_ASK		4	/* by ASK, since the answer seems lost */
 
 /* hold: states */
 #define HOLD_NONE	0
 #define HOLD_HELD	3
 #define HOLD_REFUSED	4
-#define HOLD_REVERSED	5
+
+/* offer: what becomes of an express in place of which nothing is offered */
+#define RECALL_REVERSE	1	/* if it was not delivered its writer is told so */
+#define RECALL_BACK	2	/* it is posted again, after a half */
 
 /* half: states */
 #define HALF_NONE	0
@@ -194,10 +204,11 @@
 #define HALF_WAITING	3
 #define HALF_LENT	4
 
-/* Why an offer is refused. */
+/* Why an offer is refused; for good: RANGE. */
 #define BUSY		0
 #define NO_HALF		1
 #define CONFLICT	2
+#define RANGE		3
 
 /* Opcodes. */
 #define SYNC		1
@@ -210,7 +221,6 @@
 #define COMMIT		8
 #define REFUSE		9
 #define READY		10
-#define REVERSE		11
 #define DONE		12
 #define NOLINK		14
 #define ASK		16
@@ -222,27 +232,30 @@ typedef lane {
 	unsigned id : W_I;		/* its content; 0: VOID, in place of what was reversed */
 	bit express;
 	bit confirm;
+	unsigned recalled : 2;		/* RECALL_*: VOID is offered in place of this express */
 	bit ready;			/* READY came since the last OFFER */
 	unsigned due : 3;		/* DUE_*: to be offered again */
-	unsigned attempt : W_A;		/* of the number, this run */
 };
 
 /* What is here of a number of the peer: struct oae_hold. */
 typedef hold_of {
 	unsigned state : 3;		/* HOLD_* */
 	unsigned id : W_I;		/* 0: VOID */
-	unsigned attempt : W_A;
 	bit express;
 	bit takes_room;
+	bit said;			/* REFUSED: so the peer was told */
 	unsigned reason : 2;		/* why it was refused */
 };
 
-/* What stepped aside for a half. */
+/* What stepped aside for a half, or is to be posted again. */
 typedef post_of {
 	unsigned id : W_I;
 	bit express;
 	bit confirm;
 };
+
+/* An express, and what waited behind it. */
+#define BACKS	2
 
 /* One end of the link: struct oae_link. */
 typedef end {
@@ -289,9 +302,12 @@ typedef end {
 
 	unsigned naside : 3;
 	post_of aside[WINDOW];		/* parked, and above that; a half is what is offered */
-	bit aside_ready;		/* READY came for it */
 
-	/* Not the link's: whom an express was first offered to. */
+	/* Not the link's: what is to be posted again, before all else. */
+	unsigned nback : 2;
+	post_of back[BACKS];
+
+	/* Whom an express was first offered to. */
 	unsigned offered_to : W_I;
 	unsigned lent_to : W_I;		/* and the half */
 };
@@ -304,20 +320,17 @@ byte me;
 #define PEER	e[1 - me]
 
 #define frozen()	(L.state == SYNC_SENT || L.state == SYNC_RECD)
-#define reversible(n)	(!L.offer[n].express || L.offer[n].state != OFFER_OUT)
+#define content(n)	(L.offer[n].recalled -> 0 : L.offer[n].id)
+/* An express that was offered cannot be reversed at once: the peer may have delivered it. */
+#define is_out(n)	(L.offer[n].state == OFFER_OUT || \
+			 (L.offer[n].state == OFFER_PARKED && BREAK_RULE != 11))
+#define reversible(n)	(!L.offer[n].recalled && !(L.offer[n].express && is_out(n)))
 #define express_out()	(L.nlanes && !reversible(0))
 #define half_idle()	(L.half == HALF_POSTED || L.half == HALF_WAITING)
 #define has_posts()	(L.next_id || L.naside || half_idle() || L.nlanes > express_out())
 #define wants()		(!L.closing && !L.peer_closing && !L.next_id)
 #define confirmed()	(L.peer_rx == L.tx)
 #define wants_half()	(!L.closing && !L.peer_closing && L.half == HALF_NONE)
-
-/* Has this run a window? Then a number that was given is never given back. */
-#if WINDOW > 1
-#define windowed()	(L.win > 1)
-#else
-#define windowed()	0
-#endif
 
 /* Is it so for any lane, or for what is here of any number? */
 #if WINDOW == 1
@@ -347,6 +360,9 @@ byte me;
 
 /* The faults have stopped. */
 bit calm;
+
+/* An end has used all numbers that the search has. */
+bit beyond;
 
 #if defined(TRACE) || defined(TELL)
 #define SAY(text...)	text

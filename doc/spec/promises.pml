@@ -109,7 +109,7 @@ inline unknown(txn, going)
 {
 	SAY(printf("DO %c end %d %d\n", NAME(me), txn, UNKNOWN));
 	assert(G3 || T(me, txn) == T_LIVE || T(me, txn) == T_DELIVERED);
-	assert(G3 || (L.offer[0].express && (going || !peer_lives())));
+	assert(G3 || ((L.offer[0].express || L.offer[0].recalled) && (going || !peer_lives())));
 	T(me, txn) = (T(me, txn) == T_DELIVERED -> T_DONE : T_UNKNOWN)
 }
 
@@ -127,7 +127,7 @@ inline committed(txn)
 		i++
 	:: else -> break
 	od;
-	assert(G2 || undelivered < (windowed() -> L.win : 1));
+	assert(G2 || undelivered < L.win);
 	if
 	:: T(me, txn) == T_DELIVERED -> T(me, txn) = T_DONE
 	:: else ->
@@ -199,10 +199,10 @@ inline bereave()
 #define idle(who)	(e[who].state == CLOSED || \
 			 (e[who].state == OPEN && !e[who].asked && \
 			  !e[who].closing && !e[who].peer_closing && \
-			  !e[who].nlanes && !e[who].next_id && !e[who].more && \
+			  !e[who].nlanes && !e[who].next_id && !e[who].more && !e[who].nback && \
 			  lone_half(who) && !e[who].naside && !here(who, HOLD_HELD) && \
 			  !e[who].await_done && \
-			  !(e[who].ready_due && (e[who].win < 2 || here(who, HOLD_REFUSED)))))
+			  !(e[who].ready_due && here(who, HOLD_REFUSED))))
 
 /* Nothing is under way and nothing is left to do. */
 #define settled()	(idle(A) && idle(B) && wire[A].n == 0 && wire[B].n == 0 && \

@@ -7,7 +7,7 @@
 
 /* Begin a new run: 0, or the state to begin it in (4.5). */
 hidden byte begin;
-hidden byte resolving, by_data, by_attempt, going_down;
+hidden byte resolving, by_data, by_seq, going_down;
 hidden byte ending;		/* the link is forgotten */
 hidden byte pump;		/* offer what is due, and what waits: see pump_step() */
 hidden byte again;		/* before that, this lane; 0 none, else 1 + the lane */
@@ -27,16 +27,16 @@ hidden byte ndelivered;		/* messages that this event has delivered */
 inline hold_reset(at)
 {
 	L.hold[at].state = HOLD_NONE;
-	L.hold[at].attempt = 0;
 	L.hold[at].id = 0;
 	L.hold[at].express = 0;
 	L.hold[at].takes_room = 0;
+	L.hold[at].said = 0;
 	L.hold[at].reason = 0
 }
 
 /*
- * In a link without a window the last express is reflected again out of the only
- * place that there is: what is heard of the next number overwrites it.
+ * An end that never has a window reflects the last express again out of the only place
+ * that it has: what is heard of the next number overwrites it.
  */
 inline heard_content(txn)
 {
@@ -101,6 +101,7 @@ inline half_back()
 	L.offer[to].id = L.offer[from].id;					\
 	L.offer[to].express = L.offer[from].express;				\
 	L.offer[to].confirm = L.offer[from].confirm;				\
+	L.offer[to].recalled = L.offer[from].recalled;				\
 	L.offer[to].ready = L.offer[from].ready;				\
 	L.offer[to].due = L.offer[from].due
 
@@ -110,11 +111,12 @@ inline lane_none(at)
 	L.offer[at].id = 0;
 	L.offer[at].express = 0;
 	L.offer[at].confirm = 0;
+	L.offer[at].recalled = 0;
 	L.offer[at].ready = 0;
 	L.offer[at].due = DUE_NOT
 }
 
-/* The contents above it move down. The attempts belong to the numbers. */
+/* The contents above it move down. */
 inline lane_remove(at)
 {
 	if
@@ -136,7 +138,7 @@ inline lane_remove(at)
 	L.nlanes--
 }
 
-/* Nothing is offered under a number that was given, as a new attempt. */
+/* Nothing is offered under a number that was given, in place of what was reversed. */
 inline lane_void(at)
 {
 	L.offer[at].id = 0;
@@ -158,25 +160,43 @@ inline lane_void(at)
 inline lane_clear(at)
 {
 	if
-	:: L.state == OPEN && windowed() && at < L.given -> lane_void(at)
+	:: L.state == OPEN && at < L.given -> lane_void(at)
 	:: else -> lane_remove(at)
 	fi
 }
 
-/* A new run: numbers are given anew; an express in flight keeps its own. */
+/*
+ * Nothing is offered in place of an express that was offered. The peer may have delivered
+ * it: what it says of the number tells.
+ */
+inline lane_recall(at, how)
+{
+	if
+	:: !L.offer[at].recalled ->
+		L.offer[at].express = 0;
+		L.offer[at].ready = 0;
+		if
+		:: L.state == OPEN && at < L.given ->
+			L.offer[at].state = OFFER_QUEUED;
+			L.offer[at].due = DUE_ALL
+		:: else ->
+			L.offer[at].state = OFFER_OUT;
+			L.offer[at].due = DUE_NOT
+		fi
+	:: else
+	fi;
+	L.offer[at].recalled = how
+}
+
+/* A new run: numbers are given anew; an express that was offered keeps its own. */
 inline requeue()
 {
 	m = 0;
 	do
-	:: m < WINDOW ->
-		L.offer[m].attempt = 0;
+	:: m < L.nlanes ->
 		L.offer[m].due = DUE_NOT;
-		if
-		:: m < L.nlanes && reversible(m) ->
-			L.offer[m].state = OFFER_QUEUED;
-			L.offer[m].ready = 0
-		:: else
-		fi;
+		L.offer[m].ready = 0;
+		L.offer[m].state = (reversible(m) -> OFFER_QUEUED : OFFER_OUT);
 		m++
 	:: else -> break
 	od;
@@ -249,10 +269,10 @@ inline hold_deliver()
 	do
 	:: m + 1 < WINDOW ->
 		L.hold[m].state = L.hold[m + 1].state;
-		L.hold[m].attempt = L.hold[m + 1].attempt;
 		L.hold[m].id = L.hold[m + 1].id;
 		L.hold[m].express = L.hold[m + 1].express;
 		L.hold[m].takes_room = L.hold[m + 1].takes_room;
+		L.hold[m].said = L.hold[m + 1].said;
 		L.hold[m].reason = L.hold[m + 1].reason;
 		m++
 	:: else -> break
@@ -302,7 +322,7 @@ inline highest()
 	places = (room > taken_ -> room - taken_ : 0);
 	m = 0;
 	do
-	:: m < (windowed() -> L.window : 1) &&
+	:: m < L.window &&
 	   (m == 0 || places || held(m) || L.hold[m].takes_room) ->
 		if
 		:: places && !held(m) && !L.hold[m].takes_room -> places--
@@ -331,16 +351,16 @@ inline drained()
 	:: else -> break
 	od;
 	if
-	:: windowed() && !k
+	:: !k
 	:: else ->
-		L.ready_due = j && windowed();
-		send(READY, 0, L.rx + m, 0, 0)
+		L.ready_due = j;
+		send(READY, 0, L.rx + m, 0)
 	fi
 }
 
-inline reflect(seq_, attempt_, txn)
+inline reflect(seq_, txn)
 {
-	send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, seq_, attempt_, txn,
+	send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, seq_, txn,
 		(is_half(1 - me, txn) -> L.half_id : 0))
 }
 
@@ -352,40 +372,38 @@ inline reflect_again()
 	:: !held(n) -> n++
 	:: else -> break
 	od;
-	reflect(L.rx + 1 + n, L.hold[n].attempt, L.hold[n].id)
+	reflect(L.rx + 1 + n, L.hold[n].id)
 }
 
-inline refuse(why)
+/* If that is not asked for, the peer is told later. */
+inline refuse(why, asked_for)
 {
 	hold_reset(n);
-	L.hold[n].attempt = f_attempt;
 	L.hold[n].state = HOLD_REFUSED;
 	L.hold[n].reason = why;
+	L.hold[n].said = asked_for;
 	if
-	:: why != NO_HALF && !L.closing -> L.ready_due = 1
+	:: (why == BUSY || why == CONFLICT) && !L.closing -> L.ready_due = 1
 	:: else
 	fi;
-	send(REFUSE, 0, f_seq, f_attempt, why)
+	if
+	:: asked_for -> send_as(REFUSE, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq, f_id, why)
+	:: else
+	fi
 }
 
-inline begin_attempt()
+/* The first of what is offered under a number. */
+inline begin_content()
 {
-	/* Within a window, what had room once has it again. */
-	v = L.hold[n].takes_room && windowed();
 	if
 	:: n == 0 -> half_back()
 	:: else
 	fi;
 	hold_reset(n);
 	L.asks = 0;
-	L.hold[n].attempt = f_attempt;
 	count_taken();
-	places = room;
-	if
-	:: windowed() -> places = (room > ndelivered -> room - ndelivered : 0)
-	:: else
-	fi;
-	v = v || (n == 0 -> places > 0 : places > taken_);
+	places = (room > ndelivered -> room - ndelivered : 0);
+	v = (n == 0 -> places > 0 : places > taken_);
 	/* Who closes takes nothing new. */
 	k = !L.closing;
 	if
@@ -397,28 +415,49 @@ inline begin_attempt()
 	:: else
 	fi;
 	if
-	:: is_half(1 - me, f_id) && !k -> refuse(NO_HALF)
-	:: is_verb(1 - me, f_id) && k && !room -> refuse(CONFLICT)
+	:: is_half(1 - me, f_id) && !k -> refuse(NO_HALF, !(L.closing && unasked))
+	:: is_verb(1 - me, f_id) && k && for_good -> refuse(RANGE, 1)
+	:: is_verb(1 - me, f_id) && k && !for_good && !room -> refuse(CONFLICT, 1)
 	:: (is_verb(1 - me, f_id) && !k) || (is_message(1 - me, f_id) && !(k && v)) ->
-		refuse(BUSY)
+		refuse(BUSY, !unasked)
 	:: else ->
 		L.hold[n].state = HOLD_HELD;
 		L.hold[n].id = f_id;
 		L.hold[n].express = f_flag;
-		L.hold[n].takes_room = windowed() && is_message(1 - me, f_id);
+		L.hold[n].takes_room = is_message(1 - me, f_id);
 		heard_content(f_id);
 		if
 		:: f_flag -> hold_deliver()
 		:: else
 		fi;
-		reflect(f_seq, f_attempt, f_id)
+		reflect(f_seq, f_id)
 	fi
 }
 
 /* May this number be offered to this end? What goes out alone is next. */
-#define in_window()	(in_ == 1 -> f_id || windowed() :			\
-			 windowed() && in_ > 1 && in_ <= L.window && !f_flag &&	\
-			 (!f_id || is_message(1 - me, f_id)))
+#define in_window()	(in_ == 1 || (in_ > 1 && in_ <= L.window && !f_flag &&	\
+				      (!f_id || is_message(1 - me, f_id))))
+
+#define void_here(n)	(held(n) && !L.hold[n].id)
+/* Nothing has taken its place. */
+#define absorbed(n)	(f_id && void_here(n) && BREAK_RULE != 10)
+/* Not before the peer has heard of it, nor if it was for good. */
+#define judged_anew(n)	(refused(n) && L.hold[n].said && L.hold[n].reason != RANGE)
+#define is_new(n)	(L.hold[n].state == HOLD_NONE || judged_anew(n) || \
+			 (!f_id && !void_here(n)) || (f_id && void_here(n)))
+
+/* It is held, or refused: the same answer again, to whoever asks. */
+inline answer_again()
+{
+	if
+	:: held(n) && !unasked -> reflect(f_seq, L.hold[n].id)
+	:: refused(n) && !unasked ->
+		L.hold[n].said = 1;
+		send_as(REFUSE, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq, f_id,
+			L.hold[n].reason)
+	:: else
+	fi
+}
 
 /* An OFFER; or ASK, which has the same answers, and begins nothing. */
 inline rcv_offer()
@@ -427,43 +466,22 @@ inline rcv_offer()
 	n = (in_ > 0 -> in_ - 1 : 0);
 	if
 	:: in_ == 0 ->
-		/* Only an express is asked for again; unless the next is held. */
+		/* Of an express, or in its place; unless the next is held. */
 		if
-		:: L.last_express && f_flag && L.hold[0].state != HOLD_HELD ->
+		:: L.last_express && (f_flag || !f_id) && !held(0) && !unasked ->
 			/* What was heard since may be a half, but an express is given none. */
-			send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq,
-				f_attempt, L.last_id, 0)
+			send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq, L.last_id, 0)
 		:: else
 		fi
-	:: in_ != 0 && !in_window()
-	:: in_ != 0 && in_window() ->
+	:: in_ != 0 && (!in_window() || absorbed(n))
+	:: in_ != 0 && in_window() && !absorbed(n) ->
 		if
-		:: f_attempt > L.hold[n].attempt && f_op == OFFER -> begin_attempt()
-		:: f_attempt > L.hold[n].attempt && f_op == ASK ->
-			/* Of this attempt nothing is here. */
-			send(ACK, 0, f_seq, f_attempt, f_id)
-		:: f_attempt == L.hold[n].attempt ->
-			/* The same again: the same answer. */
-			if
-			:: L.hold[n].state == HOLD_HELD -> reflect(f_seq, f_attempt, L.hold[n].id)
-			:: L.hold[n].state == HOLD_REFUSED ->
-				send(REFUSE, 0, f_seq, f_attempt, L.hold[n].reason)
-			:: else
-			fi
-		:: else
+		:: f_op == OFFER && is_new(n) -> begin_content()
+		:: f_op == ASK && (L.hold[n].state == HOLD_NONE || (!f_id && !void_here(n))) ->
+			/* Of this nothing is here. */
+			send(ACK, 0, f_seq, f_id)
+		:: else -> answer_again()
 		fi
-	fi
-}
-
-inline rcv_reverse()
-{
-	if
-	:: !windowed() && f_seq == L.rx + 1 && f_attempt >= L.hold[0].attempt ->
-		half_back();
-		hold_reset(0);
-		L.hold[0].attempt = f_attempt;
-		L.hold[0].state = HOLD_REVERSED
-	:: else
 	fi
 }
 
@@ -493,37 +511,27 @@ inline offer_lane(at)
 {
 	question = (L.offer[at].due == DUE_ASK -> ASK : OFFER);
 	if
-	:: L.offer[at].due >= DUE_REPEAT ->
-		/* A repeat keeps its attempt. */
-		L.offer[at].due = DUE_NOT
-	:: L.offer[at].due < DUE_REPEAT && L.offer[at].attempt == MAX_ATTEMPT ->
-		question = 0;
-		/* What was refused meanwhile is not in flight. */
+	:: L.tx + 1 + at > NUMBERS ->
+		/* The search goes no further; only halves get that far. */
+		assert(HALVES_A + HALVES_B);
+		beyond = 1
+	:: else ->
 		if
-		:: L.offer[at].state != OFFER_OUT -> L.offer[at].state = OFFER_PARKED
+		:: L.offer[at].due < DUE_REPEAT ->
+			L.offer[at].state = OFFER_OUT;
+			L.offer[at].ready = 0
 		:: else
 		fi;
-		freeze(SYNC_SENT)
-	:: else ->
-		L.offer[at].attempt++;
-		L.offer[at].state = OFFER_OUT;
-		L.offer[at].ready = 0;
 		L.offer[at].due = DUE_NOT;
 		if
 		:: at >= L.given -> L.given = at + 1
 		:: else
 		fi;
 		if
-		:: !L.offered_to && (WINDOW == 1 || L.offer[at].express) ->
-			L.offered_to = L.peer_inc
+		:: !L.offered_to && L.offer[at].express -> L.offered_to = L.peer_inc
 		:: else
-		fi
-	fi;
-	if
-	:: question ->
-		send(question, L.offer[at].express, L.tx + 1 + at, L.offer[at].attempt,
-		     L.offer[at].id)
-	:: else
+		fi;
+		send(question, L.offer[at].express, L.tx + 1 + at, content(at))
 	fi
 }
 
@@ -545,22 +553,80 @@ inline offer_drop_all()
 	:: n > 0 ->
 		n--;
 		if
-		:: L.offer[n].id && reversible(n) -> offer_drop(n)
+		:: content(n) && reversible(n) -> offer_drop(n)
 		:: else
 		fi
 	:: else -> break
 	od
 }
 
-/* An express in flight is alone. */
+/* An express that was offered is alone. */
 inline express_unknown(going)
 {
 	unknown(L.offer[0].id, going);
 	lane_remove(0)
 }
 
+/* --- what the user has back, to post it again: not the link's -------------------- */
+
+inline back_none()
+{
+	do
+	:: L.nback > 0 ->
+		L.nback--;
+		L.back[L.nback].id = 0;
+		L.back[L.nback].express = 0;
+		L.back[L.nback].confirm = 0
+	:: else -> break
+	od
+}
+
+/* Before all that went back already. A link that closes takes it no more. */
+inline hand_back(txn, express_, confirm_)
+{
+	SAY(printf("DO %c back %d\n", NAME(me), txn));
+	assert(G2 || T(me, txn) == T_LIVE);
+	if
+	:: L.closing || L.peer_closing -> T(me, txn) = T_REVERSED
+	:: else ->
+		assert(L.nback < BACKS);
+		m = L.nback;
+		do
+		:: m > 0 ->
+			L.back[m].id = L.back[m - 1].id;
+			L.back[m].express = L.back[m - 1].express;
+			L.back[m].confirm = L.back[m - 1].confirm;
+			m--
+		:: else -> break
+		od;
+		L.back[0].id = txn;
+		L.back[0].express = express_;
+		L.back[0].confirm = confirm_;
+		L.nback++
+	fi
+}
+
+inline next_back()
+{
+	if
+	:: L.next_id -> hand_back(L.next_id, L.next_express, L.next_confirm)
+	:: else
+	fi;
+	L.next_id = 0;
+	L.next_express = 0;
+	L.next_confirm = 0
+}
+
 inline drop_next()
 {
+	n = 0;
+	do
+	:: n < L.nback ->
+		T(me, L.back[n].id) = T_REVERSED;
+		n++
+	:: else -> break
+	od;
+	back_none();
 	n = 0;
 	do
 	:: n < L.naside ->
@@ -572,7 +638,6 @@ inline drop_next()
 	:: else -> break
 	od;
 	L.naside = 0;
-	L.aside_ready = 0;
 	if
 	:: L.next_id ->
 		reversed(L.next_id);
@@ -590,7 +655,7 @@ inline drop_next()
 inline step_back()
 {
 	if
-	:: L.naside && !L.nlanes && !(windowed() && L.state == OPEN && half_posted()) ->
+	:: L.naside && !L.nlanes && !(L.state == OPEN && half_posted()) ->
 		m = 0;
 		do
 		:: m < L.naside ->
@@ -605,14 +670,7 @@ inline step_back()
 		:: else -> break
 		od;
 		L.nlanes = L.naside;
-		L.naside = 0;
-		if
-		:: !windowed() && (L.state != OPEN || !L.aside_ready) ->
-			L.offer[0].state = OFFER_PARKED;
-			L.given = 1
-		:: else
-		fi;
-		L.aside_ready = 0
+		L.naside = 0
 	:: else
 	fi
 }
@@ -650,14 +708,16 @@ inline step_aside()
 		:: n > q ->
 			n--;
 			if
-			:: L.offer[n].id ->
+			:: content(n) && !reversible(n) ->
+				/* Alone. Whether it was delivered is to be known first. */
+				lane_recall(n, RECALL_BACK)
+			:: content(n) && reversible(n) ->
 				aside_first(n);
 				lane_clear(n)
 			:: else
 			fi
 		:: else -> break
-		od;
-		L.aside_ready = 0
+		od
 	:: else
 	fi
 }
@@ -674,7 +734,7 @@ inline give_due()
 	:: q < L.given && L.state == OPEN && !L.more ->
 		k = k || parked(q);
 		if
-		:: L.offer[q].due && !(k && L.offer[q].id) ->
+		:: L.offer[q].due && !(k && content(q)) ->
 			if
 			:: nout >= PUMP_SENDS -> L.more = 1
 			:: else -> offer_lane(q)
@@ -687,13 +747,13 @@ inline give_due()
 }
 
 /*
- * An express and a half are alone. So is a verb here, which is right without a window;
- * with one, several may be under way (4.11), and that is left to the explorer of
- * tests/model: no configuration has both.
+ * An express and a half are alone. Several verbs may be under way (4.11): that is left to
+ * the explorer of tests/model, and no configuration has verbs and a window.
  */
-#define barrier(id, express)	((id) && ((express) || !is_message(me, id)))
-#define may_give()	(L.state == OPEN && L.given < (windowed() -> L.win : 1) && !any(parked) && \
-			 !(L.given && barrier(L.offer[0].id, L.offer[0].express)))
+#define barrier(id, express)	((express) || is_half(me, id))
+#define may_give()	(L.state == OPEN && L.given < L.win && !any(parked) && \
+			 !(L.given && (L.offer[0].recalled || \
+				       barrier(L.offer[0].id, L.offer[0].express))))
 
 /* Is there one that waits, and may it go now? Then k is 1. */
 inline take_next()
@@ -771,7 +831,7 @@ inline pump_step()
 	if
 	:: L.state == OPEN && ((commit == COMMIT_SILENT && !nout) ||
 			       (commit == COMMIT_IDLE && L.offer[0].state != OFFER_OUT)) ->
-		send(COMMIT, L.await_done, L.tx, 0, 0)
+		send(COMMIT, L.await_done, L.tx, 0)
 	:: else
 	fi;
 	pump = 0;
@@ -784,16 +844,15 @@ inline pump_step()
 inline offer_committed()
 {
 	if
-	:: L.offer[0].id -> committed(L.offer[0].id)
+	:: L.offer[0].recalled == RECALL_REVERSE -> reversed(L.offer[0].id)
+	:: L.offer[0].recalled == RECALL_BACK ->
+		next_back();
+		hand_back(L.offer[0].id, 1, L.offer[0].confirm)
+	:: content(0) -> committed(L.offer[0].id)
 	:: else
 	fi;
 	if
 	:: is_half(me, L.offer[0].id) -> half_none()
-	:: else
-	fi;
-	/* Without a window the peer holds one, so the one before is delivered. */
-	if
-	:: !windowed() -> L.peer_rx = L.tx
 	:: else
 	fi;
 	assert(L.tx + 1 < (1 << W_T));
@@ -807,7 +866,8 @@ inline offer_committed()
 		:: L.offer[0].confirm -> confirmed_now()
 		:: else
 		fi
-	:: !L.offer[0].express && (L.offer[0].confirm || L.closing || L.peer_closing) ->
+	:: !L.offer[0].express && ((L.offer[0].confirm && !L.offer[0].recalled) ||
+				   L.closing || L.peer_closing) ->
 		L.await_done = 1;
 		L.done_seq = L.tx
 	:: else
@@ -817,18 +877,30 @@ inline offer_committed()
 	do
 	:: m + 1 < WINDOW ->
 		copy_lane(m, m + 1);
-		L.offer[m].attempt = L.offer[m + 1].attempt;
 		m++
 	:: else -> break
 	od;
 	lane_none(m);
-	L.offer[m].attempt = 0;
 	L.nlanes--;
 	if
 	:: L.given -> L.given--
 	:: else
 	fi
 }
+
+/* The peer has delivered the express; nothing was perhaps offered in its place, too late. */
+inline was_express()
+{
+	L.offer[0].recalled = 0;
+	L.offer[0].express = 1;
+	offer_committed()
+}
+
+#define same_kind(a, b)	(is_half(me, a) == is_half(me, b) && is_verb(me, a) == is_verb(me, b) && \
+			 !(a) == !(b))
+
+/* What was refused may be held after all, by a late copy. */
+#define answers(n)	(L.offer[n].state == OFFER_OUT || (parked(n) && f_op == REFLECT))
 
 /* The lane in flight that the frame answers is n; if there is none, n is WINDOW. */
 inline answered()
@@ -839,7 +911,7 @@ inline answered()
 	:: in_ >= 0 && in_ < L.given ->
 		n = in_;
 		if
-		:: L.offer[n].state != OFFER_OUT || L.offer[n].attempt != f_attempt ->
+		:: !answers(n) || !same_kind(f_id, content(n)) ->
 			n = WINDOW
 		:: else
 		fi
@@ -861,12 +933,22 @@ inline answered()
 	fi
 }
 
+/* That the express was delivered, in place of which nothing was offered. */
+#define tells_express()	(L.nlanes && L.offer[0].recalled && f_id && f_seq == L.tx + 1 && \
+			 f_rx == f_seq)
+
 inline rcv_reflect()
 {
 	if
-	:: n < WINDOW ->
+	:: tells_express() ->
+		assert(FITS || f_id == L.offer[0].id);
+		L.asks = 0;
+		was_express();
+		pump = 1
+	:: n < WINDOW && !tells_express() ->
 		/* Between honest ends it is what was said. */
-		assert(FITS || f_id == L.offer[n].id);
+		assert(FITS || f_id == content(n));
+		assert(FITS || f_seq - f_rx <= L.win);
 		if
 		:: is_half(me, f_id) -> swapped(f_id, f_half)
 		:: is_verb(me, f_id) ->
@@ -890,13 +972,9 @@ inline rcv_reflect()
 		od;
 		pump = 1;
 		commit = (L.tx != k && !confirmed() -> COMMIT_SILENT : 0)
-	:: n == WINDOW && f_seq <= L.tx && f_seq > f_rx ->
+	:: n == WINDOW && !tells_express() && f_seq <= L.tx && f_seq > f_rx ->
 		/* The peer holds it still: it has not heard of the commit. */
 		commit = COMMIT_SILENT
-	:: n == WINDOW && !windowed() && f_seq == L.tx + 1 && L.offer[0].state == OFFER_NONE &&
-	   f_attempt <= L.offer[0].attempt ->
-		/* Or that it is reversed. */
-		send(REVERSE, 0, f_seq, f_attempt, 0)
 	:: else
 	fi
 }
@@ -907,7 +985,7 @@ inline rcv_refuse()
 	/* It may have been offered before the peer heard of what DONE is waited for. */
 	commit = (L.await_done -> COMMIT_IDLE : 0);
 	if
-	:: is_half(me, L.offer[n].id) ->
+	:: is_half(me, f_id) ->
 		/* The peer had none; but perhaps it has by now. */
 		k = L.half_crossed;
 		offer_withdraw();
@@ -916,40 +994,32 @@ inline rcv_refuse()
 		:: !k -> L.half = HALF_WAITING
 		:: else
 		fi
+	:: !is_half(me, f_id) && f_reason == RANGE -> offer_drop(n)
 	:: else ->
 		L.offer[n].state = OFFER_PARKED;
 		L.offer[n].due = DUE_NOT;
-		/* As good as never offered. */
-		if
-		:: n == 0 -> L.offered_to = 0
-		:: else
-		fi;
 		/* READY has overtaken the refusal. */
 		again = (L.offer[n].ready -> n + 1 : 0)
 	fi
 }
 
-/* The peer has nothing of this attempt: the same again. */
+/* The peer has nothing of this: the same again. */
 inline rcv_ack()
 {
 	L.offer[n].due = DUE_REPEAT;
 	again = n + 1;
-	pump = 1;
-	commit = (L.await_done -> COMMIT_IDLE : 0)
+	pump = 1
 }
 
 /* There is room up to this number, or words are free. */
 inline rcv_ready()
 {
-	L.aside_ready = L.naside > 0;
 	n = 0;
 	do
-	:: n < L.given && (windowed() -> L.tx + 1 + n <= f_seq :
-			   L.offer[n].state != OFFER_OUT || f_seq == L.tx + 1 + n) ->
+	:: n < L.given && L.tx + 1 + n <= f_seq ->
 		if
 		:: L.offer[n].state == OFFER_OUT -> L.offer[n].ready = 1
-		:: L.offer[n].state == OFFER_PARKED && !windowed() -> again = n + 1
-		:: L.offer[n].state == OFFER_PARKED && windowed() ->
+		:: L.offer[n].state == OFFER_PARKED ->
 			L.offer[n].state = OFFER_QUEUED;
 			L.offer[n].due = DUE_ALL
 		:: else
@@ -991,7 +1061,7 @@ inline hold_resolved()
 	do
 	:: m < WINDOW ->
 		if
-		:: BREAK_RULE == 9 && m > 0 -> L.hold[m].attempt = 0
+		:: BREAK_RULE == 9 && m > 0
 		:: else -> hold_reset(m)
 		fi;
 		m++
@@ -1034,8 +1104,8 @@ inline broken()
 	:: n > 0 ->
 		n--;
 		if
-		:: L.offer[n].id && (L.offer[n].state == OFFER_OUT ||
-				     L.offer[n].state == OFFER_REFLECTED) ->
+		:: !reversible(n) || (content(n) && (L.offer[n].state == OFFER_OUT ||
+						     L.offer[n].state == OFFER_REFLECTED)) ->
 			unknown(L.offer[n].id, 1);
 			if
 			:: is_half(me, L.offer[n].id) -> half_none()
@@ -1116,7 +1186,7 @@ inline resolve()
 		:: else
 		fi;
 		if
-		:: out_ == 1 -> offer_committed()
+		:: out_ == 1 -> was_express()
 		:: else -> offer_delivered(p_rx)
 		fi;
 		L.state = OPEN;
@@ -1126,8 +1196,6 @@ inline resolve()
 		L.more = 0;
 		heard();
 		send_sync(SYNC_ACK, L.peer_ltag);
-		/* In this run nobody owes a READY for what stepped aside. */
-		L.aside_ready = L.naside > 0;
 		pump = 1;
 		commit = (L.await_done -> COMMIT_IDLE : 0)
 	fi
@@ -1275,16 +1343,15 @@ inline end_reset()
 	L.next_id = 0;
 	L.next_express = 0;
 	L.next_confirm = 0;
-	L.aside_ready = 0;
 	L.offered_to = 0;
 	L.given = 0;
 	L.nlanes = 0;
 	L.naside = 0;
+	back_none();
 	m = 0;
 	do
 	:: m < WINDOW ->
 		lane_none(m);
-		L.offer[m].attempt = 0;
 		L.aside[m].id = 0;
 		L.aside[m].express = 0;
 		L.aside[m].confirm = 0;
@@ -1322,10 +1389,13 @@ inline close_drop()
 		:: n > 0 ->
 			n--;
 			if
-			:: L.offer[n].id && (L.offer[n].state == OFFER_PARKED ||
-					     L.offer[n].state == OFFER_QUEUED) ->
-				offer_drop(n);
-				pump = windowed()
+			:: content(n) && (L.offer[n].state == OFFER_PARKED ||
+					  L.offer[n].state == OFFER_QUEUED) ->
+				if
+				:: reversible(n) -> offer_drop(n)
+				:: else -> lane_recall(n, RECALL_REVERSE)
+				fi;
+				pump = 1
 			:: else
 			fi
 		:: else -> break
@@ -1334,8 +1404,8 @@ inline close_drop()
 	fi
 }
 
-/* In a window, who closes says so at once: what is held may wait for what it refused. */
-#define close_waits()	(!(windowed() && !L.peer_closing) && any(held))
+/* Who closes says so at once: what is held may wait for what it refused. */
+#define close_waits()	(L.peer_closing && any(held))
 
 /* First what is in flight ends. */
 inline close_step()
@@ -1351,15 +1421,15 @@ inline close_step()
 			:: !confirmed() && !(L.await_done && L.done_seq == L.tx) ->
 				L.await_done = 1;
 				L.done_seq = L.tx;
-				send(COMMIT, 1, L.tx, 0, 0)
+				send(COMMIT, 1, L.tx, 0)
 			:: confirmed() && L.peer_closing ->
-				send(CLOSE_ACK, 0, 0, 0, 0);
+				send(CLOSE_ACK, 0, 0, 0);
 				ending = 1
 			:: confirmed() && !L.peer_closing &&
 			   (!L.close_sent || close_again) ->
 				L.close_sent = 1;
 				L.asked = 1;
-				send(CLOSE, 0, 0, 0, 0);
+				send(CLOSE, 0, 0, 0);
 				/* The peer may be in another run by now. */
 				if
 				:: close_again -> send_sync(SYNC, L.peer_ltag)
@@ -1400,11 +1470,8 @@ inline data_of_run()
 			:: f_op == ACK && n < WINDOW -> rcv_ack()
 			:: else
 			fi
-		:: L.state == OPEN && f_op == REVERSE ->
-			rcv_reverse();
-			pump = 1
 		:: L.state == OPEN && f_op == COMMIT && f_flag && f_tx <= L.rx ->
-			send(DONE, 0, L.rx, 0, 0)
+			send(DONE, 0, L.rx, 0)
 		:: L.state == OPEN && f_op == READY -> rcv_ready()
 		:: L.state == OPEN && f_op == CLOSE ->
 			if
@@ -1436,7 +1503,7 @@ inline stranger()
 {
 	if
 	:: f_op == SYNC && f_dst == (COOKIE | f_src) ->
-		SAY(printf("EV %c accept 1 0 %d %d %d %d 0 %d %d %d 0 0\n", NAME(me), f_src,
+		SAY(printf("EV %c accept 1 0 %d %d %d %d %d %d %d 0 0 0 0 0\n", NAME(me), f_src,
 			   f_dst, f_tx, f_rx, f_window, f_inc, f_peer_inc));
 		fresh_inc();
 		L.inc = fresh;
@@ -1446,11 +1513,11 @@ inline stranger()
 		SAY(printf("EV %c stranger\n", NAME(me)));
 		if
 		:: f_op == SYNC ->
-			send_as(SYNC_CHK, 0, COOKIE | f_src, f_src, 0, 0, 0, 1, 0, 0)
+			send_as(SYNC_CHK, 0, COOKIE | f_src, f_src, 0, 0, 1, 0, 0)
 		:: f_op == CLOSE ->
-			send_as(CLOSE_ACK, 0, f_dst, f_src, 0, 0, 0, 0, 0, 0)
+			send_as(CLOSE_ACK, 0, f_dst, f_src, 0, 0, 0, 0, 0)
 		:: f_op != SYNC && f_op > CLOSE_ACK && f_op != NOLINK ->
-			send_as(NOLINK, 0, f_dst, f_src, 0, 0, 0, 0, 0, 0)
+			send_as(NOLINK, 0, f_dst, f_src, 0, 0, 0, 0, 0)
 		:: else
 		fi
 	fi
@@ -1461,9 +1528,10 @@ inline rcv()
 	if
 	:: L.state == CLOSED -> stranger()
 	:: else ->
-		SAY(printf("EV %c rcv %d %d %d %d %d %d %d %d %d %d %d %d %d\n", NAME(me),
-			   f_op, f_flag, f_src, f_dst, f_tx, f_rx, f_seq, f_attempt,
-			   f_inc, f_peer_inc, room, lost, arrived));
+		SAY(printf("EV %c rcv %d %d %d %d %d %d %d %d %d %d %d %d", NAME(me),
+			   f_op, f_flag, f_src, f_dst, f_tx, f_rx, f_seq, f_inc,
+			   f_peer_inc, room, lost, arrived));
+		SAY(printf(" %d %d\n", unasked, for_good));
 		if
 		:: f_op == SYNC -> rcv_sync()
 		:: f_op == SYNC_ACK -> rcv_sync_ack()
@@ -1478,7 +1546,7 @@ inline rcv()
 			by_data = f_id;
 			f_inc = L.heard_inc;
 			f_peer_inc = L.inc;
-			by_attempt = f_attempt;
+			by_seq = f_seq;
 			f_window = L.heard_window
 		:: else
 		fi
@@ -1491,7 +1559,7 @@ inline rcv_data()
 	if
 	:: resolving && f_op >= OFFER ->
 		f_id = by_data;
-		f_attempt = by_attempt
+		f_seq = by_seq
 	:: else
 	fi;
 	if

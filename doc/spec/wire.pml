@@ -22,11 +22,11 @@ typedef bag {
 bag wire[2];			/* the frames on their way to an end */
 
 /* The frame being handled: struct oae_frame. inc is id to an OFFER, a REFLECT. */
-hidden byte f_op, f_src, f_dst, f_tx, f_rx, f_seq, f_attempt, f_inc, f_peer_inc;
+hidden byte f_op, f_src, f_dst, f_tx, f_rx, f_seq, f_inc, f_peer_inc;
 hidden byte f_flag;		/* OFFER, ASK: EXPRESS; COMMIT: WANT_DONE */
-#define f_id	f_inc		/* ASK, ACK: it says of what kind that is */
+#define f_id	f_inc		/* ASK, ACK, REFUSE: it says of what kind that is */
 #define f_half	f_peer_inc	/* REFLECT of a half: the one that is lent */
-#define f_reason f_inc		/* REFUSE */
+#define f_reason f_peer_inc	/* REFUSE */
 
 /* What this event sends. */
 hidden packet out[OUTS];
@@ -39,24 +39,24 @@ hidden byte nout;
 #define DST(p)		(p.ltags & MASK(W_L))
 
 /* Macros, since an inline takes no member of a structure. */
-#define send_as(op, flag, src, dst, tx_, rx_, seq_, attempt_, one, two)		\
+#define send_as(op, flag, src, dst, tx_, rx_, seq_, one, two)			\
 	assert(nout < OUTS);							\
 	out[nout].what = ((((((((op) << 1) | (flag)) << W_T) | (tx_)) << W_T) |	\
 			   (rx_)) << W_T) | (seq_);				\
-	out[nout].body = ((((attempt_) << W_I) | (one)) << W_I) | (two);	\
+	out[nout].body = ((one) << W_I) | (two);				\
 	out[nout].ltags = ((src) << W_L) | (dst);				\
 	nout++;									\
-	SAY(printf("DO %c send %d %d %d %d %d %d %d %d %d %d\n", NAME(me), op,	\
-		   flag, src, dst, tx_, rx_, seq_, attempt_, one, two))
+	SAY(printf("DO %c send %d %d %d %d %d %d %d %d %d\n", NAME(me), op,	\
+		   flag, src, dst, tx_, rx_, seq_, one, two))
 
 /* A frame of this run. */
-#define send(op, flag, seq_, attempt_, id)					\
-	send_as(op, flag, L.ltag, L.peer_ltag, L.tx, L.rx, seq_, attempt_, id, 0)
+#define send(op, flag, seq_, id)						\
+	send_as(op, flag, L.ltag, L.peer_ltag, L.tx, L.rx, seq_, id, 0)
 
-/* What a data frame has its attempt in has the window here. */
+/* What a data frame has its number in has the window here. */
 #define send_sync(op, dst)							\
-	send_as(op, 0, L.ltag, dst, L.tx, L.rx, 0, L.window, L.inc, L.peer_inc)
-#define f_window f_attempt
+	send_as(op, 0, L.ltag, dst, L.tx, L.rx, L.window, L.inc, L.peer_inc)
+#define f_window f_seq
 
 /* The i-th of those on their way to me becomes the frame being handled. */
 inline unpack()
@@ -68,8 +68,7 @@ inline unpack()
 	f_rx = (v >> W_T) & MASK(W_T);
 	f_seq = v & MASK(W_T);
 	v = wire[me].p[slot].body;
-	f_attempt = v >> (2 * W_I);
-	f_inc = (v >> W_I) & MASK(W_I);
+	f_inc = v >> W_I;
 	f_peer_inc = v & MASK(W_I);
 	f_src = SRC(wire[me].p[slot]);
 	f_dst = DST(wire[me].p[slot]);

@@ -39,9 +39,9 @@
  *	can tell
  *	EOWNERDEAD
  *  not yet known: the outcome is to be collected later
- *	EINPROGRESS	a signal or the deadline came, and the transaction can
- *			no longer be reversed: an express in flight, or a half
- *			that is lent
+ *	EINPROGRESS	a signal, the deadline or OAE_CANCEL came, and the peer
+ *			may have it: an express that was offered, or a half
+ *			that is lent. The outcome may be any of these above
  *  COMMITTED, and the result did not fit: it is to be collected
  *	EOVERFLOW
  *  nothing was begun
@@ -615,7 +615,7 @@ struct oae_bell {
 #define OAE_GET_OPTIONS		_IOR(OAE_IOC, 3, struct oae_options)
 #define OAE_STATUS		_IOR(OAE_IOC, 4, struct oae_status)
 #define OAE_COLLECT		_IOWR(OAE_IOC, 5, struct oae_collect)
-/* OAE_CANCEL takes an id, 0: all. ENOENT: none, or ended. EINPROGRESS: not reversible. */
+/* OAE_CANCEL takes an id, 0: all. ENOENT: none, or ended. EINPROGRESS: not known yet. */
 #define OAE_CANCEL		_IOW(OAE_IOC, 6, __u64)
 #define OAE_SWAP_HALF		_IOWR(OAE_IOC, 7, struct oae_swap)
 #define OAE_DO_VERB		_IOWR(OAE_IOC, 8, struct oae_verb)

@@ -102,8 +102,6 @@ static const char *procfs_hold_word(enum oae_hold_state hold)
 		return "held";
 	case OAE_HOLD_REFUSED:
 		return "refused";
-	case OAE_HOLD_REVERSED:
-		return "reversed";
 	case OAE_HOLD_KEPT:
 		return "kept";
 	}

@@ -7,6 +7,15 @@
 
 #define ANSWER_PARKED	8	/* probe timeouts until a READY is taken to be lost */
 
+/* An express was recalled, and the peer says that it was not delivered. */
+static void answer_recalled(struct oae_link *l, const struct oae_lane *n, struct oae_actions *a)
+{
+	if (n->recalled == OAE_RECALL_BACK)
+		oae_offer_back(l, n->p.handle, a);
+	else
+		oae_complete(a, n->p.handle, OAE_REVERSED, n->recalled);
+}
+
 /**
  * oae_offer_committed() - commit the transaction of tx + 1
  * @l: the link
@@ -17,20 +26,18 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_first_lane(l);
 	bool express = oae_post_express(&n->p);
-	bool confirm = n->p.flags & OAE_POST_CONFIRM;
+	bool confirm = n->p.kind != OAE_VOID && n->p.flags & OAE_POST_CONFIRM;
 
-	if (n->p.kind != OAE_VOID)
+	if (n->recalled)
+		answer_recalled(l, n, a);
+	else if (n->p.kind != OAE_VOID)
 		oae_complete(a, n->p.handle, OAE_COMMITTED, 0);
 	if (n->p.kind == OAE_SWAP)
 		l->half.state = OAE_HALF_NONE;
 	oae_lane_not_due(l, n);
 	n->state = OAE_OFFER_NONE;
-	n->attempt = 0;
 	n->doubt = false;
 	oae_lane_clean(l, l->tx + 1);
-	/* Without a window the peer holds one, so the one before is delivered. */
-	if (!oae_link_windowed(l))
-		l->peer_rx = l->tx;
 	l->tx++;
 	l->nlanes--;
 	if (l->given)
@@ -51,6 +58,27 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 		l->done_seq = l->tx;
 		l->done_at = now;
 	}
+}
+
+/**
+ * oae_offer_was_express() - commit the express of tx + 1, since the peer has delivered it
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ *
+ * Perhaps nothing was offered in its place, too late.
+ */
+void oae_offer_was_express(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	struct oae_lane *n = oae_first_lane(l);
+
+	if (n->recalled && l->nvoid)
+		l->nvoid--;
+	n->recalled = 0;
+	oae_lane_unpark(l, n);
+	n->p.kind = OAE_MESSAGE;
+	n->p.flags |= OAE_POST_EXPRESS;
+	oae_offer_committed(l, now, a);
 }
 
 /**
@@ -104,21 +132,15 @@ void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_finish(l, now, a);
 }
 
-/**
- * oae_ask_done() - what was in flight is not any more; did it say what DONE would? (protocol 4.4)
- * @l: the link
- * @now: ns
- * @a: actions
- *
- * Nobody has asked for DONE while it was. It does not if it was refused before the peer heard
- * of the commit, or taken back.
+/*
+ * What was in flight is not any more. Did it say what DONE would (protocol 4.4)? Nobody has asked
+ * for DONE while it was. It does not if it was refused before the peer heard of the commit.
  */
-void oae_ask_done(struct oae_link *l, u64 now, struct oae_actions *a)
+static void answer_ask_done(struct oae_link *l, struct oae_actions *a)
 {
 	if (!l->await_done || l->state != OAE_OPEN ||
 	    oae_first_lane(l)->state == OAE_OFFER_OUT)
 		return;
-	l->done_at = now;
 	oae_send_commit(l, a);
 }
 
@@ -133,20 +155,25 @@ static bool answer_is_early(const struct oae_actions *a, u32 seq)
 	return false;
 }
 
-/* The lane of the offer in flight that this frame answers; NULL: there is none. */
+/*
+ * The lane of the offer in flight that this frame answers; NULL: there is none. What was refused
+ * may be held after all, by a late copy.
+ */
 static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *f, u64 now,
 				    struct oae_actions *a)
 {
 	u32 i = f->seq - l->tx - 1;
 	struct oae_lane *n = oae_lane(l, f->seq);
 
-	if (i >= l->given || n->state != OAE_OFFER_OUT) {
+	if (i >= l->given ||
+	    (n->state != OAE_OFFER_OUT &&
+	     !(n->state == OAE_OFFER_PARKED && f->opcode == OAE_REFLECT))) {
 		oae_note(a, OAE_N_OLD_SEQ);
 		return NULL;
 	}
 	/* A transaction must not end before its frames are sent. */
-	if (f->attempt != n->attempt || answer_is_early(a, f->seq)) {
-		oae_note(a, OAE_N_OLD_ATTEMPT);
+	if (f->kind != n->p.kind || answer_is_early(a, f->seq)) {
+		oae_note(a, OAE_N_OLD_CONTENT);
 		return NULL;
 	}
 	/* If it does not say what DONE would, that is waited for from now on. */
@@ -207,13 +234,19 @@ static void answer_undo(struct oae_link *l, const struct oae_lane *n, const stru
 		oae_window_repaired(l, f->seq);
 }
 
+/* Does a REFLECT say that the express was delivered that nothing was offered in place of? */
+static bool answer_tells_express(const struct oae_link *l, const struct oae_frame *f)
+{
+	return l->nlanes && oae_first_lane(l)->recalled && f->kind == OAE_MESSAGE &&
+	       f->seq == l->tx + 1 && f->rx == f->seq;
+}
+
 /* Does the REFLECT match the offer, and does a verb's answer have its length? */
 static bool answer_reflects(const struct oae_post *p, const struct oae_frame *f)
 {
 	u32 reply = f->length - OAE_REFLECT_LEN;
 
-	return f->kind == p->kind && f->reflect.digest == p->digest &&
-	       f->reflect.first == p->first &&
+	return f->reflect.digest == p->digest && f->reflect.first == p->first &&
 	       (p->kind != OAE_VERB || reply == p->reply);
 }
 
@@ -232,16 +265,24 @@ static void answer_took(struct oae_link *l, const struct oae_lane *n,
 		oae_rtt_guess(l, now - l->ask_at);
 }
 
-/* The peer holds what is committed here, or reversed, and has not heard of that. */
+/* The peer holds what is committed here, and has not heard of that. */
 static void answer_again(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a)
 {
-	const struct oae_lane *n = oae_first_lane(l);
-
 	if (oae_dist(f->seq, l->tx) >= 0 && oae_dist(f->rx, f->seq) > 0)
 		oae_send_commit(l, a);
-	else if (!oae_link_windowed(l) && f->seq == l->tx + 1 &&
-		 n->state == OAE_OFFER_NONE && f->attempt <= n->attempt)
-		oae_send_reverse(l, f->seq, f->attempt, a);
+}
+
+/* It is not what was offered. Of an express that was delivered nothing else is known. */
+static void answer_mismatch(struct oae_link *l, const struct oae_lane *n, u32 seq, u64 now,
+			    struct oae_actions *a)
+{
+	if (oae_post_express(&n->p)) {
+		oae_note(a, OAE_N_MISMATCH);
+		oae_broken(l, now, a);
+		return;
+	}
+	oae_lane_dirty(l, seq);
+	oae_freeze(l, OAE_N_MISMATCH, now, a);
 }
 
 /**
@@ -254,10 +295,16 @@ static void answer_again(struct oae_link *l, const struct oae_frame *f, struct o
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a)
 {
-	struct oae_lane *n = answer_lane(l, f, now, a);
 	unsigned int nsends = a->nsends;
+	struct oae_lane *n;
 	u32 tx = l->tx;
 
+	if (answer_tells_express(l, f)) {
+		oae_offer_was_express(l, now, a);
+		oae_offer_pump(l, now, a);
+		return;
+	}
+	n = answer_lane(l, f, now, a);
 	if (!n) {
 		answer_again(l, f, a);
 		return;
@@ -271,16 +318,12 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	 * A number is held within a window above what is delivered. So no more than a
 	 * window is ever committed and not confirmed, whatever a peer says.
 	 */
-	if (oae_link_windowed(l) && f->seq - f->rx > l->win) {
+	if (f->seq - f->rx > l->win) {
 		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
 		return;
 	}
 	if (!answer_reflects(&n->p, f)) {
-		oae_note(a, OAE_N_MISMATCH);
-		if (oae_post_express(&n->p))
-			oae_broken(l, now, a);
-		else
-			oae_offer_again(l, f->seq, now, a);
+		answer_mismatch(l, n, f->seq, now, a);
 		return;
 	}
 
@@ -289,9 +332,11 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	oae_window_answered(l, n);
 	if (n->p.kind == OAE_SWAP || n->p.kind == OAE_VERB)
 		oae_op(a, OAE_OP_RESULT)->handle = n->p.handle;
+	oae_lane_unpark(l, n);
 	n->state = OAE_OFFER_REFLECTED;
 	oae_lane_not_due(l, n);
-	oae_lane_open(l, n);
+	if (n->p.kind == OAE_VOID && l->nvoid)
+		l->nvoid--;
 	if (f->room)
 		l->room_to = f->rx + f->room;
 	answer_passed(l, f, a);
@@ -356,7 +401,7 @@ static void answer_progress(struct oae_link *l, struct oae_lane *n, u64 missing,
 	}
 }
 
-/* The peer misses slices: of what was sent they are lost. All are sent, as the same attempt. */
+/* The peer misses slices: of what was sent they are lost. All are sent. */
 static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struct oae_frame *f,
 			     u64 now, struct oae_actions *a)
 {
@@ -379,7 +424,7 @@ static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struc
 	if (f->have)
 		oae_lane_clean(l, f->seq);
 	else
-		/* Nothing of this attempt is there; perhaps all that an earlier run has left is. */
+		/* Nothing of this run is there; perhaps all that an earlier one has left is. */
 		missing = n->sent;
 	oae_lane_not_due(l, n);
 	oae_offer_out(l, f->seq, missing, now, a);
@@ -449,9 +494,8 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 		return;
 	default:
 		if (n->p.kind == OAE_VOID) {
-			/* No honest peer refuses nothing: offer it again. */
-			oae_note(a, OAE_N_MISMATCH);
-			oae_offer_again(l, f->seq, now, a);
+			/* No honest peer refuses nothing. */
+			oae_note(a, OAE_N_OLD_CONTENT);
 			return;
 		}
 		oae_note(a, OAE_N_REJECTED);
@@ -462,6 +506,12 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 				       answer_refused_err(f->reason), a);
 		oae_offer_pump(l, now, a);
 	}
+}
+
+/* Is the offer refused for now? Then what was offered since may be taken. */
+static bool answer_for_now(u8 reason)
+{
+	return reason == OAE_R_BUSY || reason == OAE_R_NO_HALF || reason == OAE_R_CONFLICT;
 }
 
 /**
@@ -478,17 +528,15 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	if (!n)
 		return;
+	if (answer_for_now(f->reason) && oae_dist(n->pn, f->ack) < 0) {
+		oae_note(a, OAE_N_OLD_CONTENT);
+		return;
+	}
 	if (f->seq == l->tx + 1)
 		l->longs = 0;
-	/*
-	 * It was not computed, so nothing rests on it. A peer without a place for it has
-	 * kept nothing of it, and may take a late copy.
-	 */
-	if (f->reason != OAE_R_BUSY)
-		n->at_peer = false;
 	answer_passed(l, f, a);
 	answer_refused(l, n, f, now, a);
-	oae_ask_done(l, now, a);
+	answer_ask_done(l, a);
 }
 
 /* All of a verb is there, and it waits for what is below it: as if it were asked for now. */
@@ -499,7 +547,7 @@ static void answer_waits(struct oae_link *l, struct oae_lane *n)
 }
 
 /**
- * oae_rcv_ack() - handle ACK: what the peer has of an attempt (protocol 4.1, step 2)
+ * oae_rcv_ack() - handle ACK: what the peer has of a number (protocol 4.1, step 2)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
  * @now: ns
@@ -516,7 +564,7 @@ void oae_rcv_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 	answer_passed(l, f, a);
 	if (!oae_number_heard(f, n->pn) && !(n->asked && oae_number_heard(f, n->asked)))
 		/* It is about what was sent before. */
-		oae_note(a, OAE_N_OLD_ATTEMPT);
+		oae_note(a, OAE_N_OLD_CONTENT);
 	else if (oae_slice_mask(n->p.nslices) & ~f->have)
 		answer_send_rest(l, n, f, now, a);
 	else
@@ -538,23 +586,17 @@ void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 	u32 at, last = l->tx + l->given;
 	struct oae_lane *n;
 
-	l->aside_ready = true;
 	l->room_to = seq;
 	for (at = l->tx; at != last;) {
 		n = oae_lane(l, ++at);
-		if (oae_link_windowed(l) ? oae_dist(at, seq) < 0 :
-				      n->state == OAE_OFFER_OUT && seq != at)
+		if (oae_dist(at, seq) < 0)
 			break;
 		if (n->state == OAE_OFFER_OUT) {
 			n->ready = true;
 		} else if (n->state == OAE_OFFER_PARKED) {
-			if (!oae_link_windowed(l)) {
-				oae_offer_again(l, at, now, a);
-				oae_offer_pump(l, now, a);
-				return;
-			}
 			oae_lane_unpark(l, n);
-			n->state = OAE_OFFER_QUEUED;
+			/* An express is in flight all the time, and so in doubt. */
+			n->state = oae_lane_reversible(n) ? OAE_OFFER_QUEUED : OAE_OFFER_OUT;
 			oae_lane_due(l, n, OAE_DUE_ALL);
 		}
 	}
@@ -580,7 +622,7 @@ void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a)
 
 	l->park_iv *= 2;
 	answer_park_until(l, now);
-	if (!oae_lane_parked(l, &seq) || oae_lane_verb_waits(l, seq))
+	if (!oae_lane_parked(l, &seq))
 		return;
 	n = oae_lane(l, seq);
 	if (n->p.kind == OAE_MESSAGE && !oae_post_express(&n->p) && !l->settle_until)

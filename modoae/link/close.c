@@ -24,7 +24,7 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 	bool rank;
 
 	/* Its numbers are void, so nothing is offered in place of what is dropped. */
-	l->win = 1;
+	l->state = OAE_CLOSED;
 	oae_offer_drop_all(l, err, a);
 	if (oae_express_out(l))
 		oae_offer_drop(l, l->tx + 1, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
@@ -48,14 +48,14 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
  * oae_close_waits() - does closing wait for what the peer has offered?
  * @l: the link, OPEN
  *
- * In a run with a window, the end that closes tells the peer at once: what is held may
- * wait for a number that was refused, and so for nothing else (protocol 4.11).
+ * The end that closes tells the peer at once: what is held may wait for a number that was
+ * refused, and so for nothing else (protocol 4.7).
  *
  * Return: true if so.
  */
 bool oae_close_waits(const struct oae_link *l)
 {
-	if (oae_link_windowed(l) && !l->peer_closing)
+	if (!l->peer_closing)
 		return false;
 	return l->nheld || oae_first_hold(l)->state == OAE_HOLD_ASKED;
 }
@@ -72,25 +72,13 @@ static bool close_drop_some(struct oae_link *l, int err, struct oae_actions *a)
 		if (n->p.kind == OAE_VOID || (n->state != OAE_OFFER_PARKED &&
 					      n->state != OAE_OFFER_QUEUED))
 			continue;
-		oae_offer_drop(l, seq, OAE_REVERSED, err, a);
+		if (oae_lane_reversible(n))
+			oae_offer_drop(l, seq, OAE_REVERSED, err, a);
+		else
+			oae_lane_recall(l, seq, err);
 		some = true;
 	}
 	return some;
-}
-
-/*
- * The verbs above one that is reversed are to be offered anew, and so wait, too. That is
- * a second round, and the last one in which there is something.
- */
-static void close_drop_waiting(struct oae_link *l, u64 now, int err,
-			       struct oae_actions *a)
-{
-	bool pump = false;
-
-	while (close_drop_some(l, err, a))
-		pump = true;
-	if (pump && oae_link_windowed(l))
-		oae_offer_pump(l, now, a);
 }
 
 /**
@@ -104,11 +92,11 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 	int err = l->closing ? OAE_E_SHUTDOWN : OAE_E_PEER_CLOSED;
 	bool again;
 
-	close_drop_waiting(l, now, err, a);
+	if (close_drop_some(l, err, a))
+		oae_offer_pump(l, now, a);
 	if (oae_half_idle(l))
 		oae_half_drop(l, OAE_REVERSED, err, a);
-	/* What takes the place of the reversed may have used up the attempts. */
-	if (l->state != OAE_OPEN || l->nlanes || oae_close_waits(l))
+	if (l->nlanes || oae_close_waits(l))
 		return;
 
 	if (!oae_link_all_confirmed(l)) {

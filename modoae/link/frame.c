@@ -18,7 +18,6 @@ static const char *const opcode_names[OAE_OPCODE_END] = {
 	[OAE_COMMIT] = "COMMIT",
 	[OAE_REFUSE] = "REFUSE",
 	[OAE_READY] = "READY",
-	[OAE_REVERSE] = "REVERSE",
 	[OAE_DONE] = "DONE",
 	[OAE_HELLO] = "HELLO",
 	[OAE_NOLINK] = "NOLINK",
@@ -105,21 +104,17 @@ static bool frame_fields_ok(const struct oae_frame *f)
 	case OAE_SYNC_CHK:
 		return f->length == OAE_SYNC_LEN && f->src_ltag;
 	case OAE_OFFER:
-		if (!f->attempt || f->slice >= OAE_MAX_SLICES)
-			return false;
-		return f->kind == OAE_MESSAGE || one_frame(f);
+		return f->slice < OAE_MAX_SLICES && (f->kind == OAE_MESSAGE || one_frame(f));
 	case OAE_REFLECT:
 		if (f->kind == OAE_SWAP || f->kind == OAE_VERB)
-			return f->attempt && f->length > OAE_REFLECT_LEN;
-		return f->attempt && f->length == OAE_REFLECT_LEN;
+			return f->length > OAE_REFLECT_LEN;
+		return f->length == OAE_REFLECT_LEN;
 	case OAE_REFUSE:
-		return f->attempt && frame_refuses(f->reason) && !f->length;
-	case OAE_REVERSE:
-		return f->attempt && !f->length;
+		return frame_refuses(f->reason) && !f->length;
 	case OAE_ASK:
-		return f->attempt;
+		return true;
 	case OAE_ACK:
-		return f->attempt && f->length == OAE_ACK_LEN;
+		return f->length == OAE_ACK_LEN;
 	case OAE_CLOSE:
 		return !f->length && (!f->reason || f->reason == OAE_R_POLICY ||
 				      f->reason == OAE_R_FULL);
@@ -235,7 +230,7 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 	f->flags = buf[OAE_OFF_FLAGS];
 	if (f->flags & ~OAE_F_ALL)
 		return OAE_BAD_FLAGS;
-	if (!f->opcode || f->opcode >= OAE_OPCODE_END)
+	if (f->opcode >= OAE_OPCODE_END || !opcode_names[f->opcode])
 		return OAE_BAD_OPCODE;
 	if (hdr_len != OAE_HDR_LEN +
 		       (f->flags & OAE_F_VIA ? OAE_VIA_LEN : 0))
@@ -249,7 +244,6 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 	f->tx = get_unaligned_be32(buf + OAE_OFF_TX);
 	f->rx = get_unaligned_be32(buf + OAE_OFF_RX);
 	f->seq = get_unaligned_be32(buf + OAE_OFF_SEQ);
-	f->attempt = buf[OAE_OFF_ATTEMPT];
 	f->kind = buf[OAE_OFF_KIND];
 	f->room = buf[OAE_OFF_ROOM];
 	f->reason = buf[OAE_OFF_REASON];
@@ -264,7 +258,7 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 		return OAE_BAD_SHORT;
 	if (total > need)
 		return OAE_BAD_LONG;
-	if (!frame_fields_ok(f))
+	if (buf[OAE_OFF_ZERO] || !frame_fields_ok(f))
 		return OAE_BAD_FIELD;
 
 	body = oae_frame_body_len(f);
@@ -423,7 +417,7 @@ size_t oae_frame_build(const struct oae_frame *f, u8 *buf)
 	put_unaligned_be32(f->tx, buf + OAE_OFF_TX);
 	put_unaligned_be32(f->rx, buf + OAE_OFF_RX);
 	put_unaligned_be32(f->seq, buf + OAE_OFF_SEQ);
-	buf[OAE_OFF_ATTEMPT] = f->attempt;
+	buf[OAE_OFF_ZERO] = 0;
 	buf[OAE_OFF_ROOM] = f->room;
 	buf[OAE_OFF_REASON] = f->reason;
 	buf[OAE_OFF_MARKS] = f->marks;

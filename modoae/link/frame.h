@@ -11,7 +11,6 @@
  * @opcode: enum oae_opcode
  * @vc: virtual channel
  * @flags: OAE_F_*
- * @attempt: number of this offering of @seq
  * @kind: enum oae_kind
  * @hdr_len: bytes of header and extensions
  * @length: payload bytes in this frame
@@ -42,7 +41,6 @@ struct oae_frame {
 	u8 opcode;
 	u8 vc;
 	u8 flags;
-	u8 attempt;
 	u8 kind;
 	u8 hdr_len;
 	u8 slice;
@@ -126,8 +124,7 @@ static inline bool oae_is_sync(u8 opcode)
 /* Of this opcode a frame has a number: the peer's answers say whether it was heard. */
 static inline bool oae_is_question(u8 opcode)
 {
-	return opcode == OAE_OFFER || opcode == OAE_COMMIT || opcode == OAE_REVERSE ||
-	       opcode == OAE_ASK;
+	return opcode == OAE_OFFER || opcode == OAE_COMMIT || opcode == OAE_ASK;
 }
 
 /* Of this opcode a frame says which questions were heard. */

@@ -3,16 +3,14 @@
  * What the responder holds (doc/protocol.md sections 4.2 and 4.11): kept, dropped, kept over a
  * freeze, and delivered when the initiator has committed. It never decides. Pure, see link.h.
  *
- * What is held is above rx, and in a run without a window it is rx + 1. By the state
- * of a number:
+ * What is held is above rx. By the state of a number:
  *
  *   NONE      no slice is here
- *   PARTIAL   some slices of hold.attempt are here
+ *   PARTIAL   some slices are here
  *   ASKED     a verb: the caller is asked to compute it
  *   HELD      all slices are here and were reflected; waits for the commit
- *   REFUSED   hold.attempt was refused, and stays refused: the initiator no longer
- *             counts it as in flight, so a late copy must not be taken
- *   REVERSED  hold.attempt was reversed, likewise
+ *   REFUSED   for good, until nothing takes its place; or for now: once the initiator was told
+ *             what it offers is judged anew
  *   KEPT      slices of an earlier run, for an offer with RESUME
  *   WAITS     a verb is here, and is computed once all numbers below it are held
  */
@@ -30,18 +28,7 @@ static void hold_leave(struct oae_link *l, struct oae_hold *h)
 	h->takes_room = false;
 }
 
-/**
- * oae_hold_not_firm() - a number is not held, or not any more
- * @l: the link
- * @seq: the number
- */
-void oae_hold_not_firm(struct oae_link *l, u32 seq)
-{
-	if (oae_dist(seq, l->firm) >= 0)
-		l->firm = seq - 1;
-}
-
-/* Forget slices and attempt, as if the number had never been offered. */
+/* Forget the slices, as if the number had never been offered. */
 static void hold_reset(struct oae_link *l, struct oae_hold *h)
 {
 	hold_leave(l, h);
@@ -49,7 +36,6 @@ static void hold_reset(struct oae_link *l, struct oae_hold *h)
 	h->have = 0;
 	h->len = 0;
 	h->nslices = 0;
-	h->attempt = 0;
 }
 
 /**
@@ -65,7 +51,6 @@ void oae_hold_discard(struct oae_link *l, u32 seq, struct oae_actions *a)
 	/* A half is lent for rx + 1 only. */
 	if (seq == l->rx + 1)
 		oae_half_back(l, a);
-	oae_hold_not_firm(l, seq);
 	if (h->have)
 		oae_op(a, OAE_OP_DISCARD)->seq = seq;
 	hold_reset(l, h);
@@ -99,9 +84,7 @@ static void hold_keep(struct oae_link *l, u32 seq, struct oae_actions *a)
 		return;
 	}
 	hold_leave(l, h);
-	oae_hold_not_firm(l, seq);
 	h->state = OAE_HOLD_KEPT;
-	h->attempt = 0;
 }
 
 /**
@@ -260,7 +243,6 @@ void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->rx++;
 	l->last_express = h->express;
 	l->unseen = h->express;
-	l->last_kind = h->kind;
 	l->backoff = 0;
 	l->active_at = now;
 	oae_hold_moved(l, now);

@@ -4,16 +4,15 @@
  * section 4.11), and how a content leaves its number. Pure, see link.h.
  *
  * The numbers above tx that have a content are tx + 1 to tx + nlanes. Of these, `given`
- * were offered in this run: their numbers are fixed. In a run without a window there
- * is one at most. By the state of a lane:
+ * were offered in this run: their numbers are fixed. By the state of a lane:
  *
  *   NONE       nothing is offered under the number
  *   QUEUED     to be offered, for the first time in this run or again
  *   SLICING    waits for oae_link_resliced(): the slices no longer fit the MTU
  *   OUT        in flight; while frozen: resolving decides the outcome
  *   REFLECTED  the peer holds it; those below it are to be committed first
- *   PARKED     refused for lack of room or of a free word: not in flight, offered
- *              again on READY or after the keepalive interval
+ *   PARKED     refused for lack of room or of a free word: offered again on READY, or later.
+ *              An express is in flight all the same
  */
 #include "link_int.h"
 
@@ -45,8 +44,8 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
 	n->again = false;
 	n->ready = false;
 	n->doubt = false;
-	n->at_peer = false;
-	n->shuts = false;
+	n->offered = false;
+	n->recalled = 0;
 	n->refused = 0;
 	n->lacks = 0;
 	return n;
@@ -89,7 +88,7 @@ void oae_lane_unpark(struct oae_link *l, struct oae_lane *n)
 }
 
 /**
- * oae_lane_dirty() - another content follows under a number: no RESUME (protocol 4.11)
+ * oae_lane_dirty() - another content follows under a number: no RESUME (protocol 4.1)
  * @l: the link
  * @seq: the number
  */
@@ -116,7 +115,6 @@ static void lane_remove(struct oae_link *l, u32 seq)
 {
 	u32 last = l->tx + l->nlanes;
 	struct oae_lane *n = oae_lane(l, seq), *next;
-	u8 attempt;
 
 	l->too_long_at = 0;
 	oae_lane_not_due(l, n);
@@ -126,99 +124,73 @@ static void lane_remove(struct oae_link *l, u32 seq)
 		l->given--;
 	for (; seq != last; seq++, n = next) {
 		next = oae_lane(l, seq + 1);
-		/* The attempts belong to the number. */
-		attempt = n->attempt;
 		*n = *next;
-		n->attempt = attempt;
 		oae_lane_dirty(l, seq + 1);
 	}
 	n->state = OAE_OFFER_NONE;
 	n->due = OAE_DUE_NOT;
-	n->doubt = false;
 	l->nlanes--;
 }
 
-/*
- * The peer may have computed this verb, which is reversed. What it has computed above
- * that rests on it: those verbs are offered anew, and none goes out until the peer has
- * heard of nothing in its place (protocol 4.11).
- */
-static void lane_shut(struct oae_link *l, u32 seq)
-{
-	u32 last = l->tx + l->given;
-	struct oae_lane *n;
-
-	oae_lane(l, seq)->shuts = true;
-	l->nshut++;
-	while (seq != last) {
-		n = oae_lane(l, ++seq);
-		if (n->p.kind != OAE_VERB || (n->state != OAE_OFFER_OUT &&
-					      n->state != OAE_OFFER_REFLECTED))
-			continue;
-		n->state = OAE_OFFER_QUEUED;
-		oae_lane_due(l, n, OAE_DUE_ALL);
-	}
-}
-
-/**
- * oae_lane_open() - a lane is reflected: verbs above it need not wait for it
- * @l: the link
- * @n: the lane
- */
-void oae_lane_open(struct oae_link *l, struct oae_lane *n)
-{
-	l->nshut -= n->shuts;
-	n->shuts = false;
-}
-
-/**
- * oae_lane_verb_waits() - must a verb wait for what is below it (protocol 4.11)?
- * @l: the link
- * @seq: number of the verb, or of anything else, which need not
- *
- * Return: true if it must not go out.
- */
-bool oae_lane_verb_waits(const struct oae_link *l, u32 seq)
-{
-	u32 at;
-
-	if (!l->nshut || oae_lane(l, seq)->p.kind != OAE_VERB)
-		return false;
-	for (at = l->tx + 1; at != seq; at++)
-		if (oae_lane(l, at)->shuts)
-			return true;
-	return false;
-}
-
-/* Offer nothing under a number that was given: as a new attempt (protocol 4.11). */
+/* Offer nothing under a number that was given: it is reflected as any other (protocol 4.1). */
 static void lane_void(struct oae_link *l, u32 seq)
 {
 	struct oae_lane *n = oae_lane(l, seq);
 
-	if (n->at_peer)
-		lane_shut(l, seq);
 	oae_lane_unpark(l, n);
 	oae_lane_dirty(l, seq);
 	lane_void_post(&n->p);
-	n->at_peer = false;
+	l->nvoid++;
+	n->recalled = 0;
 	n->state = OAE_OFFER_QUEUED;
 	n->refused = 0;
 	n->doubt = false;
 	n->ready = false;
+	n->resume = false;
 	oae_lane_due(l, n, OAE_DUE_ALL);
 }
 
 /**
- * oae_lane_clear() - take the content of a number away from it (protocol 4.11)
+ * oae_lane_recall() - offer nothing in place of an express that was offered (protocol 4.3)
+ * @l: the link
+ * @seq: its number, of a lane that is not reversible
+ * @err: what its writer is told if it was not delivered, positive errno; OAE_RECALL_BACK it is
+ *	posted again
+ *
+ * The peer may have delivered it. What it says of its number tells; the caller pumps.
+ */
+void oae_lane_recall(struct oae_link *l, u32 seq, u16 err)
+{
+	struct oae_lane *n = oae_lane(l, seq);
+	void *handle = n->p.handle;
+	u8 confirm = n->p.flags & OAE_POST_CONFIRM;
+
+	if (!n->recalled) {
+		lane_void(l, seq);
+		n->p.handle = handle;
+		n->p.flags = confirm;
+		if (l->state != OAE_OPEN || seq - l->tx > l->given) {
+			/* Resolving offers it, or the pump. */
+			oae_lane_not_due(l, n);
+			n->state = OAE_OFFER_OUT;
+		}
+	}
+	/* The first reason is told. */
+	if (!n->recalled || n->recalled == OAE_RECALL_BACK)
+		n->recalled = err;
+}
+
+/**
+ * oae_lane_clear() - take the content of a number away from it (protocol 4.1)
  * @l: the link
  * @seq: the number, of a lane with a content
  *
- * In a run with a window a number that was given keeps its place: nothing is offered
- * under it instead. Otherwise the contents above it move down.
+ * A number that was given keeps its place: nothing is offered under it instead. Otherwise the
+ * contents above it move down.
  */
 void oae_lane_clear(struct oae_link *l, u32 seq)
 {
-	if (l->state == OAE_OPEN && oae_link_windowed(l) && seq - l->tx <= l->given)
+	if (l->state == OAE_OPEN && seq - l->tx <= l->given)
 		lane_void(l, seq);
 	else
 		lane_remove(l, seq);
@@ -239,7 +211,7 @@ bool oae_lane_find(const struct oae_link *l, const void *handle, u32 *seq)
 	for (*seq = l->tx; *seq != last;) {
 		const struct oae_lane *n = oae_lane(l, ++*seq);
 
-		if (n->p.handle == handle && n->p.kind != OAE_VOID)
+		if (n->p.handle == handle && (n->p.kind != OAE_VOID || n->recalled))
 			return true;
 	}
 	return false;
@@ -266,7 +238,7 @@ bool oae_lane_parked(const struct oae_link *l, u32 *seq)
  * oae_lane_froze() - the run is over: nothing stands for what was reversed in it
  * @l: the link, frozen
  *
- * The numbers are given anew in the next run (protocol 4.11). A link that is down has
+ * The numbers are given anew in the next run (protocol 4.5). A link that is down has
  * nothing to offer, then, if all of it was reversed.
  */
 void oae_lane_froze(struct oae_link *l)
@@ -274,42 +246,35 @@ void oae_lane_froze(struct oae_link *l)
 	u32 seq;
 
 	/* From the top, so that nothing moves that is yet to be looked at. */
-	for (seq = l->tx + l->nlanes; seq != l->tx; seq--)
-		if (oae_lane(l, seq)->p.kind == OAE_VOID)
+	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
+		const struct oae_lane *n = oae_lane(l, seq);
+
+		if (n->p.kind == OAE_VOID && !n->recalled)
 			lane_remove(l, seq);
+	}
 }
 
 /**
- * oae_offer_requeue() - a new run: its numbers are given anew (protocol 4.11)
+ * oae_offer_requeue() - a new run: its numbers are given anew (protocol 4.5)
  * @l: the link, which resolves
  *
- * An express that was in flight stays so, and so keeps its number.
+ * An express that was offered is in flight, and so keeps its number.
  */
 void oae_offer_requeue(struct oae_link *l)
 {
 	struct oae_lane *n;
-	unsigned int i;
 	u32 seq;
 
-	l->offer.attempt = 0;
-	l->offer.at_peer = false;
-	l->offer.shuts = false;
-	for (i = 0; i < l->npairs; i++) {
-		l->pair[i]->lane.attempt = 0;
-		l->pair[i]->lane.at_peer = false;
-		l->pair[i]->lane.shuts = false;
-	}
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
 		n = oae_lane(l, seq);
 		n->due = OAE_DUE_NOT;
-		n->pn = 0;
-		if (oae_lane_reversible(n))
-			n->state = OAE_OFFER_QUEUED;
+		n->offered = false;
+		n->state = oae_lane_reversible(n) ? OAE_OFFER_QUEUED : OAE_OFFER_OUT;
 	}
 	l->given = 0;
 	l->ndue = 0;
 	l->nparked = 0;
-	l->nshut = 0;
+	l->nvoid = l->nlanes && oae_first_lane(l)->recalled;
 }
 
 /**
@@ -321,16 +286,20 @@ void oae_offer_requeue(struct oae_link *l)
  * @a: actions
  *
  * If the number was given in this run, nothing is offered in its place; the caller
- * pumps.
+ * pumps. What the peer has computed above a verb may rest on that: all above it is posted again
+ * then, in its order.
  */
 void oae_offer_drop(struct oae_link *l, u32 seq, enum oae_outcome outcome, int err,
 		    struct oae_actions *a)
 {
 	const struct oae_lane *n = oae_lane(l, seq);
+	u32 i = seq - l->tx;
 
 	oae_complete(a, n->p.handle, outcome, err);
 	if (n->p.kind == OAE_SWAP)
 		l->half.state = OAE_HALF_NONE;
+	if (n->p.kind == OAE_VERB && l->state == OAE_OPEN && i <= l->given && i != l->nlanes)
+		oae_offer_hand_back(l, seq + 1, false, a);
 	oae_lane_clear(l, seq);
 }
 
@@ -399,9 +368,21 @@ void oae_offer_aside_back(struct oae_link *l, unsigned int i, struct oae_actions
 }
 
 /**
+ * oae_offer_back() - hand a content that was alone back to the caller, and the post behind it
+ * @l: the link
+ * @handle: of the content
+ * @a: actions
+ */
+void oae_offer_back(struct oae_link *l, void *handle, struct oae_actions *a)
+{
+	oae_offer_next_back(l, a);
+	lane_back(a, handle, false);
+}
+
+/**
  * oae_offer_hand_back() - hand a content, and all above it, back to the caller
  * @l: the link
- * @seq: the number of the content, a pack or joined verbs
+ * @seq: the number of the content
  * @refused: it was refused for good
  * @a: actions
  *

@@ -105,7 +105,6 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 	f->opcode = opcode;
 	f->vc = l->vc;
 	f->flags = 0;
-	f->attempt = 0;
 	f->kind = 0;
 	f->hdr_len = OAE_HDR_LEN;
 	f->length = 0;
@@ -121,7 +120,7 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 	f->pn = 0;
 	f->map = 0;
 	f->payload_hash = 0;
-	if (opcode == OAE_COMMIT || opcode == OAE_REVERSE || opcode == OAE_ASK)
+	if (opcode == OAE_COMMIT || opcode == OAE_ASK)
 		f->pn = oae_number_next(l, 1);
 	else if (oae_is_answer(opcode))
 		oae_number_says(l, f);
@@ -187,16 +186,13 @@ static u32 link_room(const struct oae_link *l, u32 room)
 {
 	u32 n = oae_room_places(room);
 
-	if (oae_link_windowed(l))
-		n = n > l->ndelivered ? n - l->ndelivered : 0;
+	n = n > l->ndelivered ? n - l->ndelivered : 0;
 	return n | (room & OAE_ROOM_FULL);
 }
 
 static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 room,
 			  u64 now, struct oae_actions *a)
 {
-	bool out;
-
 	if (l->state != OAE_OPEN && !oae_resolve_by_data(l, f, now, a)) {
 		if (f->opcode == OAE_CLOSE)
 			link_rcv_turned_away(l, f, a);
@@ -230,15 +226,11 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 
 	switch (f->opcode) {
 	case OAE_OFFER:
-		out = oae_first_lane(l)->state == OAE_OFFER_OUT;
 		l->room = link_room(l, room);
 		oae_rcv_offer(l, f, l->room, now, a);
 		/* The offer may have replaced a hold that a half was lent for. */
 		if (!l->asking)
 			oae_offer_pump(l, now, a);
-		/* The own half may have been withdrawn. */
-		if (out)
-			oae_ask_done(l, now, a);
 		break;
 	case OAE_ASK:
 		l->room = link_room(l, room);
@@ -254,11 +246,6 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 		break;
 	case OAE_REFUSE:
 		oae_rcv_refuse(l, f, now, a);
-		break;
-	case OAE_REVERSE:
-		oae_rcv_reverse(l, f, a);
-		/* A half that was lent for the hold is POSTED again. */
-		oae_offer_pump(l, now, a);
 		break;
 	case OAE_COMMIT:
 		if (f->flags & OAE_F_WANT_DONE && oae_dist(f->tx, l->rx) >= 0)
@@ -422,7 +409,7 @@ void oae_link_drained(struct oae_link *l, u32 room, u64 now,
 	if (l->state != OAE_OPEN || !l->ready_due || l->settle_until)
 		return;
 	seq = oae_hold_highest(l, room);
-	if (oae_link_windowed(l) && !oae_hold_refused_to(l, seq))
+	if (!oae_hold_refused_to(l, seq))
 		return;
 	now = oae_now(l, now);
 	l->ready_due = oae_hold_refused_above(l, seq);

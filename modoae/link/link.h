@@ -13,9 +13,10 @@
  *   timer.c  the timer: failures, probes, link down
  *   close.c  closing, and the end of a link
  *   lane.c   the numbers of the window, and their contents
- *   offer.c  the initiator: offer a content as an attempt
+ *   offer.c  the initiator: offer a content
  *   pump.c   what is offered next
- *   answer.c reflected, refused, committed, taken back
+ *   answer.c reflected, refused, committed
+ *   cancel.c taken back by the user
  *   mtu.c    what a path carries
  *   number.c the numbers of frames, and which the peer has heard
  *   window.c how many may be under way, and the places for them
@@ -251,18 +252,19 @@ enum oae_offer_state {
 	OAE_OFFER_NONE,
 	OAE_OFFER_SLICING,	/* waiting for oae_link_resliced() */
 	OAE_OFFER_OUT,		/* in flight */
-	OAE_OFFER_PARKED,	/* refused, may be reversed freely */
+	OAE_OFFER_PARKED,	/* refused for now */
 	OAE_OFFER_REFLECTED,	/* waits until those below it are committed */
 	OAE_OFFER_QUEUED,	/* not offered in this run: its number may change */
 };
 
+#define OAE_MTU_TRIES	3	/* of each size that is asked for */
+
 enum oae_hold_state {
 	OAE_HOLD_NONE,
-	OAE_HOLD_PARTIAL,	/* some slices of this attempt are here */
+	OAE_HOLD_PARTIAL,	/* some slices are here */
 	OAE_HOLD_ASKED,		/* a verb, waiting for oae_link_computed() */
 	OAE_HOLD_HELD,		/* all slices are here, and were reflected */
-	OAE_HOLD_REFUSED,	/* this attempt was refused */
-	OAE_HOLD_REVERSED,	/* this attempt was reversed */
+	OAE_HOLD_REFUSED,	/* refused, for now or for good */
 	OAE_HOLD_KEPT,		/* slices of an earlier run, for RESUME */
 	OAE_HOLD_WAITS,		/* a verb: not all below it is held */
 };
@@ -279,7 +281,7 @@ enum oae_half_state {
 /* How a lane is to be offered again. */
 enum oae_due {
 	OAE_DUE_NOT,
-	OAE_DUE_ALL,		/* as a new attempt */
+	OAE_DUE_ALL,		/* all of it */
 	OAE_DUE_LAST,		/* of a message LAST alone: see oae_offer_number() */
 	OAE_DUE_REPEAT,		/* the last frame of its last OFFER, which seems lost */
 	OAE_DUE_ASK,		/* by ASK: the answer seems lost */
@@ -293,18 +295,17 @@ enum oae_due {
  * @pn: number of the last frame of that
  * @asked: that of the last ASK since then, 0 none
  * @state: enum oae_offer_state
- * @attempt: of the number, in this run
  * @due: enum oae_due
  * @again: was offered before
  * @ready: READY came since; its refusal may be late
  * @doubt: an express that an earlier run may deliver
- * @at_peer: a verb that was offered in this run; the peer may have computed it
- * @shuts: nothing, in place of a verb that the peer may have computed: verbs above it
- *	wait until it is reflected
+ * @recalled: nothing, in place of an express that was offered: what its writer is told if it was
+ *	not delivered, positive errno; OAE_RECALL_BACK it is posted again; 0 it is no such
+ * @offered: in this run
  * @refused: why the peer has refused this content for now, enum oae_reason; 0 it has not
  * @lacks: slices that the peer missed when it last said so; 0 it has not, of this content
  * @asks: the last OFFER was LAST alone, to ask for room
- * @resume: this attempt has RESUME
+ * @resume: its frames have RESUME in this run
  * @repeated: the last OFFER repeats what seemed lost
  */
 struct oae_lane {
@@ -313,16 +314,15 @@ struct oae_lane {
 	u64 sent;
 	u32 pn;
 	u32 asked;
+	u16 recalled;
 	u8 state;
-	u8 attempt;
 	u8 due;
 	u8 refused;
 	u8 lacks;
 	bool again;
 	bool ready;
 	bool doubt;
-	bool at_peer : 1;
-	bool shuts : 1;
+	bool offered : 1;
 	bool asks : 1;
 	bool resume : 1;
 	bool repeated : 1;
@@ -338,12 +338,12 @@ struct oae_lane {
  * @reason: REFUSED: enum oae_reason
  * @reply: bytes behind the REFLECT's body
  * @state: enum oae_hold_state
- * @attempt: the known one
  * @nslices: 0 until LAST is here
  * @kind: enum oae_kind
  * @express: to be delivered at the OFFER
  * @takes_room: counts in oae_link.ntaken
  * @again: was reflected more than once
+ * @said: REFUSED: so the peer was told
  */
 struct oae_hold {
 	u64 have;
@@ -354,12 +354,12 @@ struct oae_hold {
 	u16 reason;
 	u16 reply;
 	u8 state;
-	u8 attempt;
 	u8 nslices;
 	u8 kind;
 	bool express;
 	bool takes_room;
 	bool again;
+	bool said;
 };
 
 /**
@@ -467,7 +467,6 @@ struct oae_link {
 	bool packs : 1;		/* this end takes packs, as said with this ltag */
 	bool peer_packs : 1;	/* and the peer does */
 	bool heard_now : 1;	/* heard_pn was heard in this event */
-	u8 last_kind;		/* kind of the express at rx */
 
 	/* The window (protocol 4.11). */
 	u8 window;		/* of this end, as said with this ltag */
@@ -481,7 +480,7 @@ struct oae_link {
 	u8 ntaken;		/* numbers above rx that take room */
 	u8 nheld;		/* numbers above rx that are held */
 	u8 nwait;		/* verbs that wait for what is below them */
-	u8 nshut;		/* lanes for which verbs above them wait */
+	u8 nvoid;		/* nothing was offered so often, and is not reflected */
 	u8 ndelivered;		/* messages that this event has delivered */
 	u8 cwnd;		/* numbers that the network bears */
 	u8 ssthresh;		/* up to here cwnd grows with each commit */
@@ -516,7 +515,6 @@ struct oae_link {
 	bool peer_gateway : 1;	/* and such through gateways */
 	bool too_long : 1;	/* what is next waits, since it is so for the path in use */
 	bool rtt_guessed : 1;	/* srtt is that of a probe */
-	bool aside_ready : 1;	/* READY came for what stepped aside */
 	u8 syncs : 2;		/* SYNCs sent with this ltag, at most 2 */
 	u32 start;		/* tx before the first transaction */
 	u32 base;		/* of the lanes: see oae_place() */
@@ -558,7 +556,7 @@ struct oae_link {
 	u64 sync_at;		/* first SYNC of this ltag */
 	u64 pmtu_at;		/* when `pmtu` was found, or what is longer asked for */
 	u64 too_long_at;	/* since when what is next is too long, 0 it is not */
-	u32 search_pn;		/* number of the long question about `search` */
+	u32 search_pn[OAE_MTU_TRIES];	/* numbers of the long questions about `search` */
 };
 
 /**
@@ -589,8 +587,8 @@ bool oae_link_wants(const struct oae_link *l);
 bool oae_link_wants_half(const struct oae_link *l);
 int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		    struct oae_actions *a);
-int oae_link_replace(struct oae_link *l, const void *handle,
-		     const struct oae_post *p, u64 now, struct oae_actions *a);
+int oae_link_take_back(struct oae_link *l, const void *handle, u64 now,
+		       struct oae_actions *a);
 void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		       struct oae_actions *a);
 void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
@@ -704,16 +702,10 @@ static inline bool oae_link_lacks_for(const struct oae_link *l, const struct oae
 	       f->seq - l->rx - 2 < l->window;
 }
 
-/* Has this run a window? Then a number that was given is never given back. */
-static inline bool oae_link_windowed(const struct oae_link *l)
-{
-	return l->win > 1;
-}
-
-/* Was a number of a window refused since there is no room for so many? */
+/* Was a number refused since there is no room for so many? */
 static inline bool oae_link_owes_room(const struct oae_link *l)
 {
-	return oae_link_windowed(l) && l->busy_due;
+	return l->busy_due;
 }
 
 /* Transactions that are gathered or held, and take room. */

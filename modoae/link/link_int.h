@@ -12,6 +12,7 @@
 #define OAE_MTU_NS	600000000000ULL	/* ns until it is asked whether more gets through */
 #define OAE_FORGET_DEAD	8	/* dead times until a link that is down is forgotten */
 #define OAE_RUN_MAX	0x40000000U	/* transactions of a run, each way */
+#define OAE_RECALL_BACK	0xffff	/* of oae_lane.recalled: it is posted again */
 #define OAE_PART_LEAST	4	/* slices that may be sent at once, however much is lost */
 #define OAE_NUMBER_MAP	32	/* numbers before the newest one that an answer tells of */
 #define OAE_PUMP_SENDS	(OAE_MAX_SENDS - 2)	/* the others are for COMMIT and the like */
@@ -89,7 +90,7 @@ static inline unsigned int oae_hold_places(const struct oae_link *l)
 	return l->pair ? l->npairs : 1;
 }
 
-/* Was the known attempt seen in this run? */
+/* Was anything of the number seen in this run? */
 static inline bool oae_hold_begun(const struct oae_hold *h)
 {
 	return h->state != OAE_HOLD_NONE && h->state != OAE_HOLD_KEPT;
@@ -118,19 +119,19 @@ static inline bool oae_kind_is_read(u8 kind)
 	return kind == OAE_MESSAGE || kind == OAE_PACK;
 }
 
-/* Does this post go out alone, once all others have ended (protocol 4.11)? */
+/* Does this post go out alone, once all others have ended (protocol 4.3 and 4.9)? */
 static inline bool oae_post_barrier(const struct oae_post *p)
 {
 	return oae_post_express(p) || p->kind == OAE_SWAP;
 }
 
-/* An express in flight cannot be reversed: the peer may have delivered it. */
+/* An express that was offered cannot be reversed at once: the peer may have delivered it. */
 static inline bool oae_lane_reversible(const struct oae_lane *n)
 {
-	return !(n->p.flags & OAE_POST_EXPRESS) || n->state != OAE_OFFER_OUT;
+	return !n->recalled && !(oae_post_express(&n->p) && n->again);
 }
 
-/* An express in flight is the only one: it waits until all others have ended. */
+/* Such an express is the only one: it waits until all others have ended. */
 static inline bool oae_express_out(const struct oae_link *l)
 {
 	return l->nlanes && !oae_lane_reversible(oae_first_lane(l));
@@ -192,8 +193,7 @@ void oae_lane_unpark(struct oae_link *l, struct oae_lane *n);
 void oae_lane_dirty(struct oae_link *l, u32 seq);
 void oae_lane_clean(struct oae_link *l, u32 seq);
 void oae_lane_clear(struct oae_link *l, u32 seq);
-void oae_lane_open(struct oae_link *l, struct oae_lane *n);
-bool oae_lane_verb_waits(const struct oae_link *l, u32 seq);
+void oae_lane_recall(struct oae_link *l, u32 seq, u16 err);
 bool oae_lane_find(const struct oae_link *l, const void *handle, u32 *seq);
 bool oae_lane_parked(const struct oae_link *l, u32 *seq);
 void oae_lane_froze(struct oae_link *l);
@@ -202,6 +202,7 @@ void oae_offer_drop(struct oae_link *l, u32 seq, enum oae_outcome outcome, int e
 		    struct oae_actions *a);
 void oae_offer_drop_all(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_withdraw(struct oae_link *l);
+void oae_offer_back(struct oae_link *l, void *handle, struct oae_actions *a);
 void oae_offer_next_back(struct oae_link *l, struct oae_actions *a);
 void oae_offer_aside_back(struct oae_link *l, unsigned int i, struct oae_actions *a);
 void oae_offer_hand_back(struct oae_link *l, u32 seq, bool refused,
@@ -212,8 +213,6 @@ void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 		   struct oae_actions *a);
 void oae_offer_ask(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
-bool oae_offer_next_attempt(struct oae_link *l, struct oae_lane *n, u64 now,
-			    struct oae_actions *a);
 void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
 			struct oae_actions *a);
 void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
@@ -242,14 +241,11 @@ void oae_mtu_asked(struct oae_link *l, const struct oae_frame *f, u64 now,
 u64 oae_mtu_timer_at(const struct oae_link *l);
 void oae_mtu_timer(struct oae_link *l, u64 now, struct oae_actions *a);
 
-/* cancel.c */
-void oae_send_reverse(struct oae_link *l, u32 seq, u8 attempt, struct oae_actions *a);
-
 /* answer.c */
 void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_was_express(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a);
 void oae_send_commit(struct oae_link *l, struct oae_actions *a);
-void oae_ask_done(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a);
 void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
@@ -291,7 +287,6 @@ void oae_hold_froze(struct oae_link *l, struct oae_actions *a);
 void oae_hold_resolved(struct oae_link *l, struct oae_actions *a);
 bool oae_hold_stalled(const struct oae_link *l);
 void oae_hold_moved(struct oae_link *l, u64 now);
-void oae_hold_not_firm(struct oae_link *l, u32 seq);
 u32 oae_hold_firm(struct oae_link *l);
 
 /* ready.c */
@@ -311,8 +306,6 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		   u64 now, struct oae_actions *a);
 void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, u32 room,
 		 struct oae_actions *a);
-void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
-		     struct oae_actions *a);
 u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a);
 
 /* half.c */

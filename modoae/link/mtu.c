@@ -10,7 +10,6 @@
 #include "link_int.h"
 
 #define MTU_LONGS	3	/* long frames lost in a row until it is asked */
-#define MTU_TRIES	3	/* of each size */
 #define MTU_SHORT	1	/* payload of the short one, bytes: else it is no probe */
 
 /**
@@ -197,10 +196,9 @@ static u32 mtu_ask(struct oae_link *l, u16 length, struct oae_actions *a)
 {
 	const struct oae_lane *n = oae_first_lane(l);
 	struct oae_send *s = oae_send(l, a, OAE_ASK);
-	bool out = n->state == OAE_OFFER_OUT && n->attempt;
+	bool out = n->state == OAE_OFFER_OUT && n->offered;
 
 	s->frame.seq = l->tx + 1;
-	s->frame.attempt = out ? n->attempt : 1;
 	s->frame.kind = out ? n->p.kind : OAE_MESSAGE;
 	if (out && oae_post_express(&n->p))
 		s->frame.flags |= OAE_F_EXPRESS;
@@ -231,7 +229,7 @@ static void mtu_search(struct oae_link *l, u16 from, struct oae_actions *a)
 {
 	l->search = from;
 	l->search_tries = 0;
-	l->search_pn = mtu_probe(l, a);
+	l->search_pn[0] = mtu_probe(l, a);
 }
 
 /**
@@ -304,6 +302,20 @@ static u16 mtu_next(const struct oae_link *l, u16 mtu)
 	return l->peer_mtu < mtu && l->peer_mtu > usual[i] ? l->peer_mtu : usual[i];
 }
 
+/* Was a long one of this size heard? It may have been overtaken by more than the short one. */
+static bool mtu_gets_through(const struct oae_link *l, const struct oae_frame *f)
+{
+	unsigned int i;
+	s32 back;
+
+	for (i = 0; i <= l->search_tries; i++) {
+		back = oae_dist(l->search_pn[i], f->ack);
+		if (back <= OAE_NUMBER_MAP && oae_number_heard(f, l->search_pn[i]))
+			return true;
+	}
+	return false;
+}
+
 /**
  * oae_mtu_heard() - an answer has come: does it say that a size gets through?
  * @l: the link, OPEN, with a search under way
@@ -319,24 +331,29 @@ static u16 mtu_next(const struct oae_link *l, u16 mtu)
 bool oae_mtu_heard(struct oae_link *l, const struct oae_frame *f, u64 now,
 		   struct oae_actions *a)
 {
-	s32 after = oae_dist(l->search_pn + 1, f->ack);
+	s32 after;
+	u32 pn;
 
-	if (after < 0)
-		return true;
-	if (after < OAE_NUMBER_MAP && oae_number_heard(f, l->search_pn)) {
+	/* Whatever a state says. */
+	l->search_tries %= OAE_MTU_TRIES;
+	if (mtu_gets_through(l, f)) {
 		oae_mtu_found(l, l->search, now, a);
 		return l->state == OAE_OPEN;
 	}
-	if (after < OAE_NUMBER_MAP && oae_number_heard(f, l->search_pn + 1)) {
+	pn = l->search_pn[l->search_tries] + 1;
+	after = oae_dist(pn, f->ack);
+	if (after < 0)
+		return true;
+	if (after < OAE_NUMBER_MAP && oae_number_heard(f, pn)) {
 		l->grown_at = now;
-		if (++l->search_tries == MTU_TRIES) {
+		if (++l->search_tries == OAE_MTU_TRIES) {
 			l->search_tries = 0;
 			l->search = mtu_next(l, l->search);
 		}
 		l->longs = l->search ? l->longs : 0;
 	}
 	if (l->search)
-		l->search_pn = mtu_probe(l, a);
+		l->search_pn[l->search_tries] = mtu_probe(l, a);
 	return true;
 }
 

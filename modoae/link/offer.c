@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The initiator (doc/protocol.md section 4.1): offers the content of a number, as an
- * attempt. pump.c says what is offered when, answer.c what becomes of it, mtu.c how long
- * its slices are. Pure, see link.h.
+ * The initiator (doc/protocol.md section 4.1): offers the content of a number. pump.c says
+ * what is offered when, answer.c what becomes of it, mtu.c how long its slices are. Pure, see
+ * link.h.
  */
 #include "link_int.h"
 
 /**
- * oae_offer_out() - send slices of the present attempt of a number (protocol 4.1)
+ * oae_offer_out() - send slices of the content of a number (protocol 4.1)
  * @l: the link, OPEN
  * @seq: the number; its lane is OUT then
  * @slices: the slices, bit n for slice n; as many are sent as the network bears (4.11), and
@@ -36,9 +36,8 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 		s->frame.payload_hash = oae_slice_hash("", 0, 0);
 	}
 	s->frame.seq = seq;
-	s->frame.attempt = n->attempt;
 	s->frame.kind = n->p.kind;
-	s->handle = n->p.handle;
+	s->handle = n->p.kind == OAE_VOID ? NULL : n->p.handle;
 	s->slices = slices;
 	s->slice_max = n->p.slice_max;
 	s->nslices = n->p.nslices;
@@ -52,7 +51,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 		oae_note_of(a, OAE_N_OFFERED, n->p.handle);
 	n->state = OAE_OFFER_OUT;
 	n->again = true;
-	n->at_peer = n->p.kind == OAE_VERB && oae_link_windowed(l);
+	n->offered = true;
 	n->at = now;
 	n->sent = slices;
 	n->pn = (u32)l->pn;
@@ -64,7 +63,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 }
 
 /**
- * oae_offer_ask() - ask what the peer has of an attempt in flight (protocol 4.1)
+ * oae_offer_ask() - ask what the peer has of a number in flight (protocol 4.1)
  * @l: the link, OPEN
  * @seq: its number; its lane was offered in this run
  * @now: ns
@@ -78,40 +77,18 @@ void oae_offer_ask(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 	if (oae_post_express(&n->p))
 		s->frame.flags |= OAE_F_EXPRESS;
 	s->frame.seq = seq;
-	s->frame.attempt = n->attempt;
 	s->frame.kind = n->p.kind;
 	n->asked = s->frame.pn;
 	l->ask_at = now;
 }
 
-/**
- * oae_offer_next_attempt() - count an attempt (protocol 4.1, step 1)
- * @l: the link, OPEN
- * @n: the lane
- * @now: ns
- * @a: actions
- *
- * If the attempts of this run are used up, the link freezes. A transaction that was not
- * in flight is parked then, so an express can still be reversed.
- *
- * Return: false if the link froze.
- */
-bool oae_offer_next_attempt(struct oae_link *l, struct oae_lane *n, u64 now,
-			    struct oae_actions *a)
+/* All of a content is about to be offered, perhaps not for the first time. */
+static void offer_begins(struct oae_link *l, struct oae_lane *n, u64 now)
 {
-	if (n->attempt == 0xff) {
-		if (n->state != OAE_OFFER_OUT)
-			n->state = OAE_OFFER_PARKED;
-		oae_freeze(l, OAE_N_ATTEMPTS, now, a);
-		return false;
-	}
-	n->attempt++;
 	n->ready = false;
-	n->resume = false;
 	n->repeated = false;
 	if (n == oae_first_lane(l))
 		l->grown_at = now;
-	return true;
 }
 
 /* Slices that get through would be too many: EMSGSIZE. */
@@ -164,28 +141,27 @@ void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
  */
 static bool offer_asks(const struct oae_link *l, const struct oae_lane *n, bool clean)
 {
-	return l->wary && clean && oae_link_windowed(l) && n->p.kind == OAE_MESSAGE &&
-	       !oae_post_express(&n->p) && oae_dist(l->tx, l->room_to) <= 0;
+	return l->wary && clean && n->p.kind == OAE_MESSAGE && !oae_post_express(&n->p) &&
+	       oae_dist(l->tx, l->room_to) <= 0;
 }
 
 /**
- * oae_offer_number() - offer the content of a number as a new attempt (protocol 4.1)
+ * oae_offer_number() - offer the content of a number, all of it (protocol 4.1)
  * @l: the link, OPEN
  * @seq: the number
  * @fresh: the content has never been offered
  * @now: ns
  * @a: actions
  *
- * If the number has had one content only, the first attempt of a run sends only the
- * LAST slice, with RESUME, to learn which slices the peer has kept. LAST alone goes, too, to ask
- * for room.
+ * If the number has had one content only, what a run sends first of it is the LAST slice alone,
+ * with RESUME, to learn which slices the peer has kept. LAST alone goes, too, to ask for room.
  */
 void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 		      struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
 	bool clean = !(l->dirty >> oae_place(l, seq) & 1);
-	bool first = !fresh && n->again && !n->attempt, asks = fresh && offer_asks(l, n, clean);
+	bool first = !fresh && n->again && !n->offered, asks = fresh && offer_asks(l, n, clean);
 	bool last = n->due == OAE_DUE_LAST || asks || (first && clean);
 
 	if (oae_post_several(&n->p) && !oae_mtu_several(l, &n->p)) {
@@ -194,10 +170,12 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 	}
 	oae_lane_unpark(l, n);
 	oae_lane_not_due(l, n);
-	if (offer_wants_slicing(l, n, now, a) || !oae_offer_next_attempt(l, n, now, a))
+	if (offer_wants_slicing(l, n, now, a))
 		return;
+	offer_begins(l, n, now);
 	last = last && n->p.kind == OAE_MESSAGE && n->p.nslices > 1;
-	n->resume = last && clean;
+	if (!n->offered)
+		n->resume = last && clean;
 	oae_offer_out(l, seq, last ? 1ULL << (n->p.nslices - 1) : oae_slice_mask(n->p.nslices),
 		      now, a);
 	n->asks = asks;
@@ -258,15 +236,14 @@ void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
  * @a: actions
  *
  * So no late frame can make the peer deliver an express of an earlier run. An express
- * that could not be offered in this run (its attempt is still 0) has waited for this,
- * and is reversed.
+ * that could not be offered in this run has waited for this, and is reversed.
  */
 void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_first_lane(l);
 
 	n->doubt = false;
-	if (!n->attempt)
+	if (!n->offered && !n->recalled)
 		oae_offer_too_long(l, l->tx + 1, now, a);
 }
 
@@ -316,11 +293,14 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		oae_lane_dirty(l, seq);
 		n->lacks = 0;
 		n->p = *p;
-		/* The run has ended meanwhile: resolving offers the post. */
-		if (l->state != OAE_OPEN)
-			n->state = OAE_OFFER_PARKED;
-		else if (oae_offer_next_attempt(l, n, now, a))
+		n->resume = false;
+		if (l->state == OAE_OPEN) {
+			offer_begins(l, n, now);
 			oae_offer_out(l, seq, oae_slice_mask(p->nslices), now, a);
+		} else {
+			/* The run has ended meanwhile: resolving offers the post. */
+			n->state = n->doubt ? OAE_OFFER_OUT : OAE_OFFER_QUEUED;
+		}
 		oae_offer_pump(l, now, a);
 	}
 	/* The timer was armed before the offer went out. */

@@ -3,7 +3,7 @@
  * Paths (doc/protocol.md section 4.14): which ones a link has, for which incarnation of the
  * peer they are proven, and which are forgotten. Pure, see path.h.
  *
- * Numbers, attempts and ltags know nothing of paths: a copy that comes by another one is
+ * Numbers and ltags know nothing of paths: a copy that comes by another one is
  * a duplicate, which the link takes like any other. So the rules here and in path*.c decide
  * only how soon two ends find each other, never what becomes of a transaction. There is one
  * exception: a new incarnation of the peer is believed only by the path in use, as long

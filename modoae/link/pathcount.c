@@ -84,7 +84,7 @@ static void count_overtaken(struct oae_paths *ps, const struct oae_link *l,
 	const struct oae_lane *n = oae_lane(l, f->seq);
 
 	if (f->seq - l->tx - 1 >= l->given || n->state != OAE_OFFER_OUT ||
-	    f->attempt != n->attempt || !oae_lane_overtaken(n, f))
+	    f->kind != n->p.kind || !oae_lane_overtaken(n, f))
 		return;
 	if (ps->count.counts)
 		oae_loss_undone(&ps->path[ps->used].loss);
@@ -137,7 +137,7 @@ static void count_answer(struct oae_paths *ps, const struct oae_link *l, const s
 	if (f->opcode != OAE_REFLECT && f->opcode != OAE_REFUSE)
 		return;
 	if (f->seq - l->tx - 1 < l->given && n->state == OAE_OFFER_OUT &&
-	    f->attempt == n->attempt && n->asked && oae_number_heard(f, n->asked) &&
+	    f->kind == n->p.kind && n->asked && oae_number_heard(f, n->asked) &&
 	    count_was_heard(&ps->count, n->pn))
 		count_lost(ps, l, n->pn);
 }

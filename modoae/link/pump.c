@@ -19,7 +19,9 @@ static bool pump_half_posted(const struct oae_link *l)
 /* Is an express or a half in flight? It is alone. */
 static bool pump_barrier_out(const struct oae_link *l)
 {
-	return l->given && oae_post_barrier(&oae_first_lane(l)->p);
+	const struct oae_lane *n = oae_first_lane(l);
+
+	return l->given && (n->recalled || oae_post_barrier(&n->p));
 }
 
 /* Take the next post: the half and the other posts take turns (protocol 4.9). */
@@ -44,11 +46,11 @@ static bool pump_take_next(struct oae_link *l)
 		return false;
 	if (l->nlanes && oae_post_barrier(&l->next))
 		return false;
-	if (l->nshut && l->next.kind == OAE_VERB)
+	if (l->nvoid && l->next.kind == OAE_VERB)
 		return false;
 	if (!l->pair && l->nlanes) {
 		/* There are no more places. */
-		l->lacking = oae_link_windowed(l);
+		l->lacking = l->win > 1;
 		return false;
 	}
 	oae_lane_append(l, &l->next);
@@ -84,20 +86,23 @@ static void pump_step_aside(struct oae_link *l)
 		n = oae_lane(l, at);
 		if (n->p.kind == OAE_VOID)
 			continue;
+		if (!oae_lane_reversible(n)) {
+			/* Alone. Whether it was delivered is to be known first. */
+			oae_lane_recall(l, at, OAE_RECALL_BACK);
+			return;
+		}
 		pump_aside_first(l, &n->p);
 		oae_lane_clear(l, at);
 	}
-	l->aside_ready = false;
 }
 
-/* After the half, what stepped aside is parked again, or offered, in order. */
+/* After the half, what stepped aside is offered again, in order. */
 static bool pump_step_back(struct oae_link *l)
 {
 	struct oae_lane *n;
 	unsigned int i;
 
-	if (!l->naside || l->nlanes ||
-	    (oae_link_windowed(l) && l->state == OAE_OPEN && pump_half_posted(l)))
+	if (!l->naside || l->nlanes || (l->state == OAE_OPEN && pump_half_posted(l)))
 		return false;
 	for (i = 0; i < l->naside; i++) {
 		n = oae_lane_append(l, oae_aside(l, i));
@@ -106,12 +111,6 @@ static bool pump_step_back(struct oae_link *l)
 		oae_lane_dirty(l, l->tx + l->nlanes);
 	}
 	l->naside = 0;
-	if (!oae_link_windowed(l) && (l->state != OAE_OPEN || !l->aside_ready)) {
-		/* Others may be above it, from an earlier run with a window. */
-		oae_first_lane(l)->state = OAE_OFFER_PARKED;
-		l->nparked = 1;
-		l->given = 1;
-	}
 	return true;
 }
 
@@ -179,15 +178,16 @@ static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 static bool pump_give_due(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u32 seq, last = l->tx + l->given;
-	bool parked = false, shut = false;
+	bool parked = false;
 	struct oae_lane *n;
 
 	for (seq = l->tx; l->ndue && seq != last;) {
 		n = oae_lane(l, ++seq);
-		shut |= n->shuts;
 		parked |= n->state == OAE_OFFER_PARKED;
-		if (!n->due || (parked && n->p.kind != OAE_VOID) ||
-		    (shut && n->p.kind == OAE_VERB))
+		if (!n->due || (parked && n->p.kind != OAE_VOID))
+			continue;
+		/* READY came while the link settles. */
+		if (l->settle_until && n->state == OAE_OFFER_QUEUED && n->p.kind != OAE_VOID)
 			continue;
 		if (a->nsends >= OAE_PUMP_SENDS) {
 			l->more = true;
@@ -200,10 +200,13 @@ static bool pump_give_due(struct oae_link *l, u64 now, struct oae_actions *a)
 	return true;
 }
 
-/* Does what would be given next wait for a lane that is to be reflected first? */
+/*
+ * Does what would be given next wait until all that was reversed is nothing at the peer, too? A
+ * verb does: what it would be computed on may be reversed.
+ */
 static bool pump_verb_waits(const struct oae_link *l)
 {
-	return l->nshut && l->nlanes > l->given &&
+	return l->nvoid && l->nlanes > l->given &&
 	       oae_lane(l, l->tx + l->given + 1)->p.kind == OAE_VERB;
 }
 
@@ -237,7 +240,7 @@ static void pump(struct oae_link *l, u64 now, struct oae_actions *a)
 		}
 		/* The half for which a post stepped aside may have been too long. */
 	} while (l->state == OAE_OPEN && pump_step_back(l));
-	if (!l->pair && l->next_valid && l->given && oae_link_windowed(l))
+	if (!l->pair && l->next_valid && l->given && l->win > 1)
 		l->lacking = true;
 }
 

@@ -28,8 +28,7 @@ bool oae_hold_room(const struct oae_link *l, u32 seq, u32 room)
  * @room: places for unread transactions; OAE_ROOM_FULL
  *
  * A number was begun when there was room; nobody knew how long it would be. The next one is
- * never cut short, or nothing would go on. A pack is many messages, which take far more
- * than the frame that they came in.
+ * never cut short, or nothing would go on.
  *
  * Return: true if it is.
  */
@@ -38,7 +37,7 @@ bool oae_hold_too_much(const struct oae_link *l, const struct oae_hold *h,
 {
 	if (!(room & OAE_ROOM_FULL) || f->seq == l->rx + 1)
 		return false;
-	return f->kind == OAE_PACK || (h->have && !(h->have & 1ULL << f->slice));
+	return h->have && !(h->have & 1ULL << f->slice);
 }
 
 /*
@@ -93,9 +92,6 @@ static u32 hold_roomy(const struct oae_link *l, u32 room, u32 n)
  */
 u32 oae_hold_highest(const struct oae_link *l, u32 room)
 {
-	/* A peer without a window knows READY for its only number. */
-	if (!oae_link_windowed(l))
-		return l->rx + 1;
 	return l->rx + hold_roomy(l, room, hold_places_yet(l));
 }
 
@@ -169,6 +165,7 @@ void oae_hold_placed(struct oae_link *l)
 		    h->state == OAE_HOLD_NONE) {
 			h->state = OAE_HOLD_REFUSED;
 			h->reason = OAE_R_BUSY;
+			h->said = true;
 			/* Whatever it is: for most there must be room. */
 			h->kind = OAE_MESSAGE;
 		}
@@ -189,7 +186,5 @@ u32 oae_hold_says(const struct oae_link *l, u32 room)
 {
 	u32 n = hold_places_yet(l);
 
-	if (!oae_link_windowed(l))
-		return 0;
 	return hold_roomy(l, room, n < l->window ? n : 2 * n);
 }

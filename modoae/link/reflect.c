@@ -7,12 +7,11 @@
 
 /* @room: for how many numbers above rx there is room; 0 says nothing of it. */
 static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold *h,
-			      u8 attempt, u8 kind, u32 room, struct oae_actions *a)
+			      u8 kind, u32 room, struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_REFLECT);
 
 	s->frame.seq = seq;
-	s->frame.attempt = attempt;
 	s->frame.kind = kind;
 	s->frame.room = room;
 	s->frame.reflect.digest = h->digest;
@@ -23,18 +22,17 @@ static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold
 	s->frame.length = OAE_REFLECT_LEN + h->reply;
 }
 
-static void hold_send_refuse(struct oae_link *l, u32 seq, const struct oae_hold *h,
-			     u16 reason, struct oae_actions *a)
+static void hold_send_refuse(struct oae_link *l, u32 seq, u8 kind, u16 reason,
+			     struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_REFUSE);
 
 	s->frame.seq = seq;
-	s->frame.attempt = h->attempt;
-	s->frame.kind = h->kind;
+	s->frame.kind = kind;
 	s->frame.reason = reason;
 }
 
-/* The slices that are here of the attempt that a frame is about. */
+/* The slices that are here of what a frame is about. */
 static void hold_send_ack(struct oae_link *l, const struct oae_frame *f, u64 have,
 			  struct oae_actions *a)
 {
@@ -42,7 +40,6 @@ static void hold_send_ack(struct oae_link *l, const struct oae_frame *f, u64 hav
 
 	oae_note(a, OAE_N_GAP);
 	s->frame.seq = f->seq;
-	s->frame.attempt = f->attempt;
 	s->frame.kind = f->kind;
 	s->frame.have = have;
 }
@@ -53,22 +50,37 @@ static bool hold_is_asked(const struct oae_frame *f)
 	return f->opcode == OAE_ASK || f->marks & OAE_M_ANSWER;
 }
 
-static void hold_refuse(struct oae_link *l, u32 seq, u16 reason,
+/* Refuse what is offered under a number. If that is not asked for, the peer is told later. */
+static void hold_refuse(struct oae_link *l, u32 seq, u16 reason, bool said,
 			struct oae_actions *a)
 {
 	struct oae_hold *h = oae_hold_of(l, seq);
-	u8 attempt = h->attempt;
 
 	oae_hold_discard(l, seq, a);
-	h->attempt = attempt;
 	h->state = OAE_HOLD_REFUSED;
 	h->reason = reason;
+	h->said = said;
 	if ((reason == OAE_R_BUSY || reason == OAE_R_CONFLICT) && !l->closing)
 		l->ready_due = true;
 	if (reason == OAE_R_BUSY && !l->closing)
 		l->busy_due = true;
 	oae_note(a, OAE_N_REFUSED);
-	hold_send_refuse(l, seq, h, reason, a);
+	if (said)
+		hold_send_refuse(l, seq, h->kind, reason, a);
+}
+
+/* Is what was refused judged anew? Not before the peer has heard of it, nor if it was for good. */
+static bool hold_judges_anew(const struct oae_hold *h)
+{
+	return h->said && (h->reason == OAE_R_BUSY || h->reason == OAE_R_NO_HALF ||
+			   h->reason == OAE_R_CONFLICT);
+}
+
+/* Is this the first of what is offered? Nothing (VOID) takes the place of all else. */
+static bool hold_is_new(const struct oae_hold *h, const struct oae_frame *f)
+{
+	return !oae_hold_begun(h) || (f->kind == OAE_VOID && h->kind != OAE_VOID) ||
+	       (h->state == OAE_HOLD_REFUSED && hold_judges_anew(h));
 }
 
 /* Does a slice fit to those that are here, and to their number? */
@@ -82,66 +94,25 @@ static bool hold_fits(const struct oae_hold *h, const struct oae_frame *f)
 }
 
 /*
- * Do the slices of an earlier run count for this attempt (protocol 4.2, step 2)? The
+ * Do the slices of an earlier run count (protocol 4.2, step 2)? The
  * initiator sets RESUME only if the transaction has had one content only. Slices that
  * contradict the new one are not of its content, whatever the initiator believes. (Else LAST
  * is dropped, and never answered.)
  */
 static bool hold_resumes(const struct oae_hold *h, const struct oae_frame *f)
 {
-	return f->flags & OAE_F_RESUME && h->state == OAE_HOLD_KEPT && h->have &&
-	       hold_fits(h, f) && h->express == !!(f->flags & OAE_F_EXPRESS) &&
-	       h->kind == f->kind;
+	return f->flags & OAE_F_RESUME && h->have && hold_fits(h, f) &&
+	       h->express == !!(f->flags & OAE_F_EXPRESS) && h->kind == f->kind;
 }
 
-/*
- * Is this a new attempt of the verb that is held? In a run with a window no other verb
- * follows under its number, so what was computed stands.
- */
-static bool hold_same_verb(const struct oae_link *l, const struct oae_hold *h,
-			   const struct oae_frame *f)
-{
-	return oae_link_windowed(l) && h->state == OAE_HOLD_HELD &&
-	       h->kind == OAE_VERB && f->kind == OAE_VERB &&
-	       h->digest == oae_whole_digest(&f->payload_hash, 1) && h->len == f->length;
-}
-
-/*
- * A verb that is held was reversed: what was computed above it may rest on it. The
- * initiator offers it anew.
- */
-static void hold_drop_above(struct oae_link *l, u32 seq, struct oae_actions *a)
-{
-	struct oae_hold *h;
-	u8 attempt;
-	u32 at;
-
-	for (at = l->rx + oae_hold_places(l); at != seq; at--) {
-		h = oae_hold_of(l, at);
-		if (h->state != OAE_HOLD_HELD || h->kind != OAE_VERB)
-			continue;
-		attempt = h->attempt;
-		oae_note(a, OAE_N_DROPPED);
-		oae_hold_discard(l, at, a);
-		h->attempt = attempt;
-		h->state = OAE_HOLD_REVERSED;
-	}
-}
-
-/* Begin an attempt that is newer than any seen. False: it was refused. */
-static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
+/* Begin what is offered under a number. False: there is no room. */
+static bool hold_begin_content(struct oae_link *l, const struct oae_frame *f,
 			       u32 room, u64 now, struct oae_actions *a)
 {
 	struct oae_hold *h = oae_hold_of(l, f->seq);
-	/* Within a window, what had room once has it again. */
-	bool had_room = h->takes_room && oae_link_windowed(l);
 
-	if (hold_same_verb(l, h, f)) {
-		h->attempt = f->attempt;
-		return true;
-	}
-	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
-		hold_drop_above(l, f->seq, a);
+	if (h->state == OAE_HOLD_HELD)
+		oae_note(a, OAE_N_DROPPED);
 	if (!hold_resumes(h, f)) {
 		oae_hold_discard(l, f->seq, a);
 		h->express = f->flags & OAE_F_EXPRESS;
@@ -151,16 +122,14 @@ static bool hold_begin_attempt(struct oae_link *l, const struct oae_frame *f,
 	if (l->nheld)
 		oae_hold_moved(l, now);
 	h->state = OAE_HOLD_PARTIAL;
-	h->attempt = f->attempt;
 
 	if (!oae_kind_is_read(f->kind))
 		return true;
-	if (!had_room && !oae_hold_room(l, f->seq, room)) {
-		hold_refuse(l, f->seq, OAE_R_BUSY, a);
+	if (!oae_hold_room(l, f->seq, room)) {
+		hold_refuse(l, f->seq, OAE_R_BUSY, hold_is_asked(f), a);
 		return false;
 	}
-	if (!h->takes_room)
-		l->ntaken++;
+	l->ntaken++;
 	h->takes_room = true;
 	return true;
 }
@@ -186,7 +155,7 @@ static void hold_ask(struct oae_link *l, u32 seq, struct oae_actions *a)
 }
 
 /**
- * oae_hold_compute() - have the next verb computed that has waited (protocol 4.11)
+ * oae_hold_compute() - have the next verb computed that has waited (protocol 4.10)
  * @l: the link
  * @a: actions
  *
@@ -211,7 +180,7 @@ void oae_hold_compute(struct oae_link *l, struct oae_actions *a)
 	/* An end that closes, or settles, takes nothing that it does not hold. */
 	if (oae_takes_nothing(l)) {
 		oae_hold_of(l, seq)->state = OAE_HOLD_PARTIAL;
-		hold_refuse(l, seq, OAE_R_BUSY, a);
+		hold_refuse(l, seq, OAE_R_BUSY, true, a);
 	} else {
 		hold_ask(l, seq, a);
 	}
@@ -226,7 +195,7 @@ static void hold_refuse_pack(struct oae_link *l, const struct oae_frame *f,
 {
 	bool busy_due = l->busy_due;
 
-	hold_refuse(l, f->seq, l->packs ? f->unfit : OAE_R_KIND, a);
+	hold_refuse(l, f->seq, l->packs ? f->unfit : OAE_R_KIND, true, a);
 	l->busy_due = busy_due;
 }
 
@@ -264,7 +233,7 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 	switch (f->kind) {
 	case OAE_SWAP:
 		if (!oae_half_lend(l, a)) {
-			hold_refuse(l, f->seq, OAE_R_NO_HALF, a);
+			hold_refuse(l, f->seq, OAE_R_NO_HALF, true, a);
 			return;
 		}
 		h->reply = l->swaps->half.len;
@@ -289,7 +258,7 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 	hold_begin(l, h, now, a);
 	if (h->express)
 		oae_hold_deliver(l, now, a);
-	hold_send_reflect(l, f->seq, h, f->attempt, f->kind, oae_hold_says(l, room), a);
+	hold_send_reflect(l, f->seq, h, f->kind, oae_hold_says(l, room), a);
 	oae_hold_compute(l, a);
 }
 
@@ -317,28 +286,24 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 	if (!reason && reply + OAE_REFLECT_LEN > l->most)
 		reason = OAE_R_TOO_BIG;
 	if (reason) {
-		hold_refuse(l, seq, reason, a);
+		hold_refuse(l, seq, reason, true, a);
 	} else {
 		hold_begin(l, h, now, a);
 		h->reply = reply;
-		hold_send_reflect(l, seq, h, h->attempt, OAE_VERB,
-				  oae_hold_says(l, l->room), a);
+		hold_send_reflect(l, seq, h, OAE_VERB, oae_hold_says(l, l->room), a);
 		oae_hold_compute(l, a);
 	}
-	/* The answers go first, so link_rcv_data() left the pump to this. */
-	if (!l->asking)
-		oae_offer_pump(l, now, a);
 	/* Closing, and the timer, depend on the state set here. */
 	oae_finish(l, now, a);
 }
 
-/* Keep a slice of the present attempt. False: drop the frame. */
+/* Keep a slice. False: drop the frame. */
 static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 			    const struct oae_frame *f, struct oae_actions *a)
 {
 	struct oae_op *op;
 
-	/* All slices of an attempt have the same kind. */
+	/* All slices of a number have the same kind. */
 	if (f->kind != h->kind || !hold_fits(h, f)) {
 		oae_note(a, OAE_N_BAD_SLICE);
 		return false;
@@ -352,7 +317,7 @@ static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 		return true;
 	}
 	if ((u64)h->len + f->length > l->cfg->max_len) {
-		hold_refuse(l, f->seq, OAE_R_TOO_BIG, a);
+		hold_refuse(l, f->seq, OAE_R_TOO_BIG, true, a);
 		return false;
 	}
 
@@ -370,20 +335,20 @@ static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 	return true;
 }
 
-/* An offer of transaction rx: reflect an express again (protocol 4.3). */
+/* An offer of transaction rx, or of nothing instead: reflect an express again (protocol 4.3). */
 static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
 				 struct oae_actions *a)
 {
 	const struct oae_hold *h = l->pair ? oae_hold_of(l, l->rx) : &l->hold;
 
-	if (!l->last_express || !(f->flags & OAE_F_EXPRESS) ||
+	if (!l->last_express || (!(f->flags & OAE_F_EXPRESS) && f->kind != OAE_VOID) ||
 	    oae_first_hold(l)->have) {
 		oae_note(a, OAE_N_OLD_SEQ);
 		return;
 	}
 	oae_note(a, OAE_N_REFLECTED_AGAIN);
 	if (hold_is_asked(f))
-		hold_send_reflect(l, f->seq, h, f->attempt, l->last_kind, 0, a);
+		hold_send_reflect(l, f->seq, h, OAE_MESSAGE, 0, a);
 }
 
 /* May this number be offered to this end? A half and an express are alone. */
@@ -392,58 +357,45 @@ static bool hold_in_window(const struct oae_link *l, const struct oae_frame *f)
 	u32 i = f->seq - l->rx;
 
 	if (i == 1)
-		return f->kind != OAE_VOID || oae_link_windowed(l);
-	return oae_link_windowed(l) && i && i <= l->window &&
-	       !(f->flags & OAE_F_EXPRESS) && f->kind != OAE_SWAP;
+		return true;
+	return i && i <= l->window && !(f->flags & OAE_F_EXPRESS) && f->kind != OAE_SWAP;
 }
 
 /* There is no place for this number yet: refuse it, and keep nothing of it. */
 static void hold_no_place(struct oae_link *l, const struct oae_frame *f,
 			  struct oae_actions *a)
 {
-	struct oae_send *s;
-
 	l->lacking = true;
 	l->unplaced |= 1ULL << f->seq % OAE_WINDOW_MAX;
 	if (!l->closing) {
 		l->ready_due = true;
 		l->busy_due = true;
 	}
-	if (!hold_is_asked(f))
-		return;
 	oae_note(a, OAE_N_REFUSED);
-	s = oae_send(l, a, OAE_REFUSE);
-	s->frame.seq = f->seq;
-	s->frame.attempt = f->attempt;
-	s->frame.kind = f->kind;
-	s->frame.reason = OAE_R_BUSY;
+	if (hold_is_asked(f))
+		hold_send_refuse(l, f->seq, f->kind, OAE_R_BUSY, a);
 }
 
-/*
- * The attempt is complete, or was refused: the same answer again, to whoever asks. False: it is
- * neither.
- */
+/* It is complete, or refused: the same answer again, to whoever asks. False: it is neither. */
 static bool hold_answer_again(struct oae_link *l, struct oae_hold *h,
 			      const struct oae_frame *f, u32 room, struct oae_actions *a)
 {
 	bool asked = hold_is_asked(f);
 
 	switch (h->state) {
-	case OAE_HOLD_REVERSED:
-		oae_note(a, OAE_N_OLD_ATTEMPT);
-		return true;
 	case OAE_HOLD_REFUSED:
-		oae_note(a, OAE_N_OLD_ATTEMPT);
-		if (asked)
-			hold_send_refuse(l, f->seq, h, h->reason, a);
+		oae_note(a, OAE_N_OLD_CONTENT);
+		if (!asked)
+			return true;
+		h->said = true;
+		hold_send_refuse(l, f->seq, f->kind, h->reason, a);
 		return true;
 	case OAE_HOLD_HELD:
 		oae_note(a, OAE_N_REFLECTED_AGAIN);
 		if (!asked)
 			return true;
 		h->again = true;
-		hold_send_reflect(l, f->seq, h, f->attempt, h->kind,
-				  oae_hold_says(l, room), a);
+		hold_send_reflect(l, f->seq, h, h->kind, oae_hold_says(l, room), a);
 		return true;
 	case OAE_HOLD_WAITS:
 		if (asked)
@@ -454,9 +406,11 @@ static bool hold_answer_again(struct oae_link *l, struct oae_hold *h,
 	}
 }
 
-/* A number that may not be offered, or an attempt that is over: drop the frame. */
+/* A number that may not be offered, or a content that is over: drop the frame. */
 static bool hold_is_over(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a)
 {
+	const struct oae_hold *h = oae_hold_of(l, f->seq);
+
 	if (f->seq == l->rx) {
 		hold_offer_delivered(l, f, a);
 		return true;
@@ -469,15 +423,16 @@ static bool hold_is_over(struct oae_link *l, const struct oae_frame *f, struct o
 		hold_no_place(l, f, a);
 		return true;
 	}
-	if (f->attempt < oae_hold_of(l, f->seq)->attempt) {
-		oae_note(a, OAE_N_OLD_ATTEMPT);
+	/* Nothing has taken its place. */
+	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VOID && f->kind != OAE_VOID) {
+		oae_note(a, OAE_N_OLD_CONTENT);
 		return true;
 	}
 	return false;
 }
 
 /**
- * oae_rcv_ask() - handle ASK: what is here of an attempt (protocol 4.2, step 3)
+ * oae_rcv_ask() - handle ASK: what is here of a number (protocol 4.2, step 3)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
  * @room: places for unread transactions; OAE_ROOM_FULL
@@ -490,8 +445,8 @@ void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, u32 room,
 
 	if (hold_is_over(l, f, a))
 		return;
-	/* Of this attempt nothing has come, whatever is kept of others. */
-	if (f->attempt > h->attempt)
+	/* Of this nothing has come in this run, whatever is here else. */
+	if (!oae_hold_begun(h) || (f->kind == OAE_VOID && h->kind != OAE_VOID))
 		hold_send_ack(l, f, 0, a);
 	else if (!hold_answer_again(l, h, f, room, a))
 		hold_send_ack(l, f, h->have, a);
@@ -514,7 +469,7 @@ u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a)
 		if (h->state != OAE_HOLD_HELD)
 			continue;
 		h->again = true;
-		hold_send_reflect(l, l->rx + i, h, h->attempt, h->kind, 0, a);
+		hold_send_reflect(l, l->rx + i, h, h->kind, 0, a);
 		return h->kind == OAE_SWAP || h->kind == OAE_VERB ? OAE_REFLECT_LEN + h->reply :
 								    OAE_REFLECT_LEN;
 	}
@@ -537,8 +492,7 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 
 	if (hold_is_over(l, f, a))
 		return;
-	if ((f->attempt > h->attempt || !oae_hold_begun(h)) &&
-	    !hold_begin_attempt(l, f, room, now, a))
+	if (hold_is_new(h, f) && !hold_begin_content(l, f, room, now, a))
 		return;
 
 	if (hold_answer_again(l, h, f, room, a))
@@ -551,12 +505,12 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 	 * Nothing, in place of what was reversed, is not new.
 	 */
 	if (oae_takes_nothing(l) && f->kind != OAE_VOID) {
-		hold_refuse(l, f->seq,
-			    f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY, a);
+		hold_refuse(l, f->seq, f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY,
+			    hold_is_asked(f), a);
 		return;
 	}
 	if (oae_hold_too_much(l, h, f, room)) {
-		hold_refuse(l, f->seq, OAE_R_BUSY, a);
+		hold_refuse(l, f->seq, OAE_R_BUSY, hold_is_asked(f), a);
 		return;
 	}
 	fresh = !(h->have >> f->slice & 1);
@@ -566,28 +520,4 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 		hold(l, h, f, fresh, room, now, a);
 	else if (hold_is_asked(f))
 		hold_send_ack(l, f, h->have, a);
-}
-
-/**
- * oae_rcv_reverse() - handle REVERSE: drop an attempt (protocol 4.2, step 5)
- * @l: the link, OPEN; the frame is of this run
- * @f: the frame
- * @a: actions
- *
- * A run with a window has none: another content follows under the number.
- */
-void oae_rcv_reverse(struct oae_link *l, const struct oae_frame *f,
-		     struct oae_actions *a)
-{
-	struct oae_hold *h = oae_first_hold(l);
-
-	if (f->seq != l->rx + 1 || f->attempt < h->attempt || oae_link_windowed(l)) {
-		oae_note(a, OAE_N_OLD_SEQ);
-		return;
-	}
-	if (h->state == OAE_HOLD_HELD)
-		oae_note(a, OAE_N_DROPPED);
-	oae_hold_discard(l, l->rx + 1, a);
-	h->attempt = f->attempt;
-	h->state = OAE_HOLD_REVERSED;
 }

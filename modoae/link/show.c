@@ -41,12 +41,19 @@ const char *oae_note_name(enum oae_note note)
 	return note < OAE_NOTE_END ? note_names[note] : "?";
 }
 
-/* Number of this end's transactions that the link has. */
+/* Number of this end's transactions that the link has. What was reversed is none any more. */
 static u8 show_pending(const struct oae_link *l)
 {
-	return l->next_valid + l->naside + l->nlanes +
-	       (l->half.state != OAE_HALF_NONE &&
-		l->half.state != OAE_HALF_OFFERED);
+	u8 n = l->next_valid + l->naside +
+	       (l->half.state != OAE_HALF_NONE && l->half.state != OAE_HALF_OFFERED);
+	const struct oae_lane *lane;
+	u32 i;
+
+	for (i = 1; i <= l->nlanes; i++) {
+		lane = oae_lane(l, l->tx + i);
+		n += lane->p.kind != OAE_VOID || lane->recalled;
+	}
+	return n;
 }
 
 /**

@@ -231,8 +231,9 @@ static void sync_drop_undecided(struct oae_link *l, struct oae_actions *a)
 
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
 		n = oae_lane(l, seq);
-		if (n->p.kind != OAE_VOID && (n->state == OAE_OFFER_OUT ||
-					      n->state == OAE_OFFER_REFLECTED))
+		if (!oae_lane_reversible(n) ||
+		    (n->p.kind != OAE_VOID && (n->state == OAE_OFFER_OUT ||
+					       n->state == OAE_OFFER_REFLECTED)))
 			oae_offer_drop(l, seq, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	}
 }
@@ -405,7 +406,7 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (in == 0)
 		l->unseen = false;
 	if (out == 1)
-		oae_offer_committed(l, now, a);
+		oae_offer_was_express(l, now, a);
 	else
 		oae_offer_delivered(l, peer_rx, a);
 	/*
@@ -413,14 +414,12 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	 * run, whose SYNC_ACK and express are on their way (protocol 4.3).
 	 */
 	oae_first_lane(l)->doubt = f->opcode == OAE_SYNC && oae_express_out(l);
-	was_out = l->nlanes && oae_first_lane(l)->state == OAE_OFFER_OUT;
+	was_out = l->nlanes && (oae_express_out(l) || oae_first_lane(l)->state == OAE_OFFER_OUT);
 
 	sync_opened(l, f, now, a);
 	oae_offer_requeue(l);
 	oae_send_sync(l, OAE_SYNC_ACK, l->peer_ltag, a);
 
-	/* The peer owes no READY in this run: offer what stepped aside. */
-	l->aside_ready = true;
 	if (settles && was_out && oae_mtu_fits(l, &oae_first_lane(l)->p))
 		oae_offer_again(l, l->tx + 1, now, a);
 	else

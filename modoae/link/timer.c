@@ -373,7 +373,7 @@ void oae_link_wake(struct oae_link *l, u64 at, struct oae_actions *a)
  */
 bool oae_link_undecided(const struct oae_link *l)
 {
-	return l->nheld || oae_first_lane(l)->state == OAE_OFFER_OUT ||
+	return l->nheld || oae_first_lane(l)->state == OAE_OFFER_OUT || oae_express_out(l) ||
 	       (l->nlanes > 1 && oae_frozen(l)) || l->given > 1;
 }
 
@@ -463,7 +463,7 @@ static void timer_ask(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->ask_at = now;
 	oae_note(a, OAE_N_ASKED);
 	/* An express that this run cannot carry waits for any answer. */
-	if (n->state == OAE_OFFER_OUT && n->attempt)
+	if (n->state == OAE_OFFER_OUT && n->offered)
 		oae_offer_ask(l, l->tx + 1, now, a);
 	else
 		oae_link_ask(l, a);

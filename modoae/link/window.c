@@ -3,9 +3,9 @@
  * The window (doc/protocol.md section 4.11): how many transactions may be under way,
  * and the places for them, which the caller lends. Pure, see link.h.
  *
- * A run has a window if both ends say so in their SYNCs. How much of it is used
- * follows the network: it grows with what is committed, and shrinks when a frame is
- * lost. A link that has no use for a window has no places.
+ * The window of a run is the smaller of what both ends say in their SYNCs. How much of it is
+ * used follows the network: it grows with what is committed, and shrinks when a frame is
+ * lost. A link that has no use for more than one number has no places.
  */
 #include "link_int.h"
 
@@ -20,14 +20,14 @@
  *
  * One always: its REFLECT, or READY, says for how many others there is room.
  *
- * Return: 1 in a run without a window, or without places.
+ * Return: 1 without places.
  */
 unsigned int oae_window_limit(const struct oae_link *l)
 {
 	unsigned int n = l->cwnd;
 	s32 room = oae_dist(l->tx, l->room_to);
 
-	if (!oae_link_windowed(l) || !l->pair || room <= 1)
+	if (!l->pair || room <= 1)
 		return 1;
 	if (n > l->npairs)
 		n = l->npairs;
@@ -59,7 +59,7 @@ void oae_window_begin(struct oae_link *l)
 	l->unplaced = 0;
 	l->more = false;
 	/* More places than before may be needed. */
-	l->lacking = l->pair && oae_link_windowed(l) && l->npairs < l->window;
+	l->lacking = l->pair && l->win > 1 && l->npairs < l->window;
 }
 
 static void window_halve(struct oae_link *l)
@@ -121,7 +121,7 @@ void oae_window_answered(struct oae_link *l, const struct oae_lane *n)
  */
 void oae_window_committed(struct oae_link *l, const struct oae_post *p)
 {
-	if (l->cwnd >= l->win || p->nslices > l->burst || !oae_link_windowed(l))
+	if (l->cwnd >= l->win || p->nslices > l->burst)
 		return;
 	if (l->cwnd < l->ssthresh || ++l->cwnd_acked >= l->cwnd) {
 		l->cwnd++;
@@ -279,7 +279,6 @@ static void window_move(struct oae_link *l, struct oae_pair **pair, unsigned int
 	u64 dirty = 0;
 	unsigned int i;
 
-	/* The attempts belong to the number, even to one that has no content. */
 	for (seq = l->tx + 1; seq - l->tx <= last - l->tx; seq++) {
 		pair[seq & mask]->lane = *oae_lane(l, seq);
 		dirty |= (l->dirty >> oae_place(l, seq) & 1) << (seq & mask);

@@ -544,7 +544,7 @@ static u32 client_note_events(struct oae_tag *tag, enum oae_note note)
 	case OAE_N_STALL:
 	case OAE_N_PEER_FROZE:
 	case OAE_N_NOLINK:
-	case OAE_N_ATTEMPTS:
+	case OAE_N_MISMATCH:
 	case OAE_N_WORN:
 	case OAE_N_PORT:
 	case OAE_N_IMPOSSIBLE:

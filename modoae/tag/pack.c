@@ -199,62 +199,26 @@ void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 		oae_msg_put(msg);
 }
 
-/* The pack, or the message, that is left of a pack without one; NULL: there is no memory. */
-static struct oae_msg *pack_rest(struct oae_tag *tag, struct oae_msg *pack)
-{
-	struct oae_msg *rest, *msg;
-	unsigned int n;
-	u32 len;
-
-	if (list_is_singular(&pack->members)) {
-		rest = list_first_entry(&pack->members, struct oae_msg, list);
-		list_del_init(&rest->list);
-		rest->pack = NULL;
-		/* Its frames have the length that was last agreed on. */
-		oae_msg_slice(rest, oae_link_cut(&tag->link, OAE_MESSAGE, rest->post.len));
-		return rest;
-	}
-	n = pack_fitting(&pack->members, OAE_PIECE, &len);
-	rest = pack_alloc(&pack->members, n, len);
-	if (!rest)
-		return NULL;
-	list_for_each_entry(msg, &pack->members, list)
-		msg->pack = rest;
-	list_splice_init(&pack->members, &rest->members);
-	rest->t_offer = pack->t_offer;
-	return rest;
-}
-
 /**
- * oae_pack_cancel() - reverse a member of a pack: the others are offered without it
+ * oae_pack_cancel() - reverse a member of a pack: the others are queued again
  * @tag: the tag
  * @ev: the event
  * @msg: the message, in a pack; or the verb, joined with others
  * @err: error for the writer, positive errno
  *
- * Without memory the others are queued again. So are verbs: those behind them may rest on
- * what was computed, and so are to be offered anew, too (protocol 4.11).
+ * OAE_OP_BACK frees the pack.
  *
  * Context: under tag->lock, BH off.
  */
 void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
 		     int err)
 {
-	struct oae_msg *pack = msg->pack, *rest = NULL;
+	struct oae_msg *pack = msg->pack;
 
 	list_del(&msg->list);
 	msg->pack = NULL;
 	oae_tell_ended(tag, ev, msg, OAE_REVERSED, err);
-	if (pack->post.kind == OAE_PACK) {
-		rest = pack_rest(tag, pack);
-		if (!rest)
-			oae_count(tag->node, OAE_S_NO_MEMORY);
-	}
-	WARN_ON_ONCE(oae_link_replace(&tag->link, pack, rest ? &rest->post : NULL,
-				      ev->now, &ev->a));
-	/* Otherwise OAE_OP_BACK frees it. */
-	if (rest)
-		oae_msg_put(pack);
+	WARN_ON_ONCE(oae_link_take_back(&tag->link, pack, ev->now, &ev->a));
 }
 
 /**

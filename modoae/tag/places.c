@@ -2,7 +2,7 @@
 /*
  * Memory that a tag has only while something is under way: places of the window
  * (protocol 4.11), which it lends its link for the numbers beyond the next one, with the
- * slices kept for them; and, without a window, a table for the slices of the next
+ * slices kept for them; and, without such places, a table for the slices of the next
  * one. Both are freed when the link has been idle.
  */
 #include "event.h"

@@ -204,8 +204,8 @@ void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs)
  *
  * Context: any but hard interrupts; takes tag->lock.
  *
- * Return: 0 the message is reversed; -EINPROGRESS it cannot be: an express in
- * flight, or a half that is lent; -ENOENT it has ended already.
+ * Return: 0 the message is reversed; -EINPROGRESS that is not known yet: an express that was
+ * offered, or a half that is lent; -ENOENT it has ended already.
  */
 int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
 {

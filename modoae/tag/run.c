@@ -549,8 +549,6 @@ static noinline bool run_by_path(struct oae_tag *tag, struct oae_run *ev,
 /* The event of a frame that its path lets in; what the link does not keep stays @ev's. */
 static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f)
 {
-	u32 room;
-
 	if (unlikely(f->opcode == OAE_OFFER &&
 		     oae_link_lacks_for(&tag->link, f)))
 		oae_places_lend(tag, ev);
@@ -561,13 +559,11 @@ static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame 
 	if (f->kind == OAE_PACK && f->opcode == OAE_OFFER &&
 	    oae_link_is_run(&tag->link, f))
 		oae_pack_check(ev, f);
-	room = likely(!oae_link_windowed(&tag->link)) ? oae_inbox_room(tag) :
-							  oae_inbox_places(tag);
 	/* A way is one of the own path. Which path that is now was looked up under the lock. */
 	if (likely(oae_way_is_usual(&tag->way, f)) || ev->conn.back > OAE_PATH_OWN ||
 	    run_unusual(tag, ev, f))
-		oae_conn_rcv(&ev->conn, f, room, ev->now, &ev->a);
-	if (unlikely(!room || oae_link_owes_room(&tag->link)))
+		oae_conn_rcv(&ev->conn, f, oae_inbox_places(tag), ev->now, &ev->a);
+	if (unlikely(oae_link_owes_room(&tag->link)))
 		run_refused(tag, ev);
 	oae_run_log(tag, ev, OAE_EV_FRAME, f->opcode, f->seq);
 }

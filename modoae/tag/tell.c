@@ -115,7 +115,7 @@ static bool tell_is_news(enum oae_note note)
 	case OAE_N_STALL:
 	case OAE_N_PEER_FROZE:
 	case OAE_N_NOLINK:
-	case OAE_N_ATTEMPTS:
+	case OAE_N_MISMATCH:
 	case OAE_N_WORN:
 	case OAE_N_PORT:
 	case OAE_N_IMPOSSIBLE:

@@ -80,7 +80,6 @@ static void fill(u8 *oae, const u8 *from, const u8 *to)
 	put_unaligned_be32(1, oae + OAE_OFF_SRC_LTAG);
 	put_unaligned_be32(1, oae + OAE_OFF_DST_LTAG);
 	put_unaligned_be32(1, oae + OAE_OFF_SEQ);
-	oae[OAE_OFF_ATTEMPT] = 1;
 	ether_addr_copy(oae + OAE_OFF_VIA_DST, to);
 	ether_addr_copy(oae + OAE_OFF_VIA_SRC, from);
 	put_unaligned_be32(MARK, oae + OAE_HDR_LEN + OAE_VIA_LEN);

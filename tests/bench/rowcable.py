@@ -59,7 +59,7 @@ def tipc_bearers(guest, ends):
 # --- a transaction in the kernel ---------------------------------------------------------
 
 def kernel(guest, effort, taken):
-    """Against a bare echo: as it always was measured, and with a window."""
+    """Against a bare echo: as it always was measured, and with the default window."""
     near, far = cable(guest, MODULES / "modules" / "modoae" / "modoae.ko")
     for end in (near, far):
         end.knobs(rcvbuf=16777216, sndq=4096)

@@ -21,7 +21,7 @@ BURST = 50000               # bytes: 4 ms, so late may the timer of the bucket b
 PASSES = 0.9                # of the rate, at least, or nothing is measured here
 SENDERS = 16
 ONE_FRAME = 1400            # bytes of a transaction in one frame
-FROZE = ("stall", "peer_froze", "nolink", "attempts", "worn", "port", "impossible")
+FROZE = ("stall", "peer_froze", "nolink", "worn", "port", "impossible", "mismatch")
 
 # What the sink had been delivered at a time: a number for each flow, counters of the module, and
 # bytes of its device.

@@ -214,5 +214,5 @@ FAIR = """\
 By turns, in the same guest, on the same devices; each warms up before it counts. Of two programs
 each has a processor of its own, sender and receiver of all that is compared alike; in a pair of
 guests each guest has one. Payload is what the receiver has read. Ratios are taken round by round;
-the median of the rounds counts. `window 1, not packed` is the protocol without a window: one
+the median of the rounds counts. `window 1, not packed` is one
 transaction of a link under way at a time."""

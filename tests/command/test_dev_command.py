@@ -626,7 +626,7 @@ class Messages(Parses):
                    status=4)
         self.assertIn("pending: EINPROGRESS", said.err)
         self.b.knob("drop_pct", 0)
-        self.assertEqual(self.b.read_one(20), b"late")
+        # It was recalled: nothing was delivered in its place.
         oae(self.a, "send", "-q", self.cable.mac_b, "still")
         self.assertEqual(self.b.read_one(20), b"still")
         self.b.knob("drop_pct", 100)
@@ -638,6 +638,16 @@ class Messages(Parses):
         self.assertEqual(sending.end(), 3)
         result, = json.loads(sending.lines[0])
         self.assertEqual((result["result"], result["errno"]), ("unknown", "EOWNERDEAD"))
+
+    def test_recalled(self):
+        """An express for which there is no room: what became of it is known a round trip later."""
+        usual = self.b.knob("rcvbuf")
+        self.addCleanup(self.b.read_all)
+        self.addCleanup(self.b.knob, "rcvbuf", usual)
+        self.b.knob("rcvbuf", 4096)
+        oae(self.a, "send", "-q", self.cable.mac_b, "x" * 5000)
+        said = oae(self.a, "send", "-e", "-w", "0.3", self.cable.mac_b, "no", status=2)
+        self.assertRegex(said.err, r"reversed: ETIME: its deadline passed; no room there since ")
 
     def test_recv(self):
         """From one peer: text, what is no text, raw."""
@@ -739,6 +749,18 @@ class Messages(Parses):
                          ("express", 64, 3))
         self.delivered()
         self.assertEqual(len(self.b.read_each()), 3)
+
+    def test_ping_pending(self):
+        """The outcome of an express that is not known in time is not taken for that of the next."""
+        self.addCleanup(self.b.knob, "drop_pct", 0)
+        self.b.knob("drop_pct", 100)
+        pings = self.start(self.a, "ping", "-c", 2, "-i", 1, "-w", "0.2", "--express",
+                           self.cable.mac_b)
+        pings.line("^pending 1: EINPROGRESS")
+        self.b.knob("drop_pct", 0)
+        self.assertEqual(pings.end(), 4)
+        pings.line("^committed 2: ")
+        self.assertEqual(len(self.b.read_each()), 1)
 
 
 class Verbs(CommandTest):

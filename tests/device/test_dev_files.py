@@ -368,7 +368,7 @@ class Closing(TwoEnds):
             mend()
 
     def test_express_in_flight(self):
-        """One that is out cannot be reversed: it is delivered when it can be, once."""
+        """One that is out is recalled, too late if it was delivered: then once."""
         a, b = self.opened(nonblock=True)
         a.set_options(flags=dev.OPT_EXPRESS, linger_ms=0)
         mend = self.lose(oae.REFLECT, oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK, of="b")

@@ -18,26 +18,29 @@ from oaewire import verb_request as request
 class Halves(Scripted):
     __doc__ = Scripted.__doc__
 
-    def posted(self, file, give=b"of a", attempt=1):
+    def posted(self, file, give=b"of a", seq=1):
         """A half of the kernel, offered."""
         call = Call(file.swap, give)
-        offer, data = self.peer.take(seq=1, attempt=attempt, kind=oae.SWAP, flags=oae.LAST)
+        offer, data = self.peer.take(seq=seq, kind=oae.SWAP, flags=oae.LAST)
         self.assertEqual(data, [give])
         return call, offer
+
+    def none(self, offer):
+        """The peer has none: the half waits, and leaves its number to nothing."""
+        self.peer.send(oae.REFUSE, seq=offer.seq, kind=oae.SWAP, reason=oae.NO_HALF)
+        self.peer.voided(offer.seq)
 
     def lent(self, file):
         """A half of the kernel that was lent to an offer of the peer, which it holds."""
         call, offer = self.posted(file)
-        self.peer.send(oae.REFUSE, seq=1, attempt=offer.attempt, kind=oae.SWAP,
-                       reason=oae.NO_HALF)
+        self.none(offer)
         self.offer()
         return self.waits(call, file)
 
     def offer(self, data=b"of the peer", lent=b"of a"):
         """The peer offers its half, and is lent the kernel's."""
         self.peer.offer(data, kind=oae.SWAP)
-        self.peer.expect(oae.REFLECT, kind=oae.SWAP, seq=self.peer.tx + 1,
-                         attempt=self.peer.attempt, payload=oae.reflect_body([data]) + lent)
+        self.peer.expect(oae.REFLECT, kind=oae.SWAP, seq=self.peer.tx + 1, payload=oae.reflect_body([data]) + lent)
 
     def test_initiator(self):
         """Committed by the REFLECT, which brings the other half."""
@@ -63,6 +66,7 @@ class Halves(Scripted):
         file = self.opened()
         call, _ = self.posted(file)
         self.offer()
+        self.peer.voided(1)
         self.peer.commit()
         self.assertEqual(call.result(), b"of the peer")
 
@@ -88,12 +92,11 @@ class Halves(Scripted):
     def test_waiting_is_reversed_freely(self):
         """EINTR, ETIME, ECANCELED; and nobody is lent it then."""
         file = self.opened()
-        for attempt, (code, act) in enumerate((
+        for seq, (code, act) in enumerate((
                 (errno.EINTR, lambda call: call.signal()),
                 (errno.ECANCELED, lambda call: file.cancel())), 1):
-            call, offer = self.posted(file, attempt=attempt)
-            self.peer.send(oae.REFUSE, seq=1, attempt=offer.attempt, kind=oae.SWAP,
-                           reason=oae.NO_HALF)
+            call, offer = self.posted(file, seq=seq)
+            self.none(offer)
             self.silent()
             act(call)
             self.ends_in(call, code)
@@ -102,15 +105,16 @@ class Halves(Scripted):
         self.peer.expect(oae.REFUSE, kind=oae.SWAP, reason=oae.NO_HALF)
 
     def test_offered_and_interrupted(self):
-        """EINTR, and the peer is told, again if its REFLECT comes late."""
+        """EINTR, and the peer is told; its REFLECT comes too late."""
         file = self.opened()
         call, offer = self.posted(file)
         call.signal()
         self.ends_in(call, errno.EINTR)
-        self.peer.expect(oae.REVERSE, seq=1, attempt=1)
+        void, _ = self.peer.take(seq=1, kind=oae.VOID)
         self.peer.reflect(offer, [b"of a"], payload=oae.reflect_body([b"of a"]) + b"other")
-        self.peer.expect(oae.REVERSE, seq=1, attempt=1)
         self.silent()
+        self.peer.reflect(void, [b""])
+        self.peer.expect(oae.COMMIT, tx=1)
         self.assertEqual((file.status().committed, file.status().reversed), (0, 1))
         self.assertEqual(file.collect(), [])
 
@@ -140,7 +144,7 @@ class Halves(Scripted):
                 self.fails(errno.EINPROGRESS, file.cancel)
             if how != "cancel":
                 self.ends_in(call, errno.EINPROGRESS)
-            self.peer.send(oae.REVERSE, seq=1, attempt=self.peer.attempt, kind=oae.SWAP)
+            self.peer.void()
             if how == "cancel":
                 self.ends_in(call, errno.ECANCELED)
             else:
@@ -153,8 +157,8 @@ class Halves(Scripted):
         """The peer takes its own back, nobody has asked for this one: it is offered again."""
         file = self.opened()
         call = self.lent(file)
-        self.peer.send(oae.REVERSE, seq=1, attempt=self.peer.attempt, kind=oae.SWAP)
-        offer, data = self.peer.take(seq=1, kind=oae.SWAP)
+        self.peer.void()
+        offer, data = self.peer.take(seq=2, kind=oae.SWAP)
         self.assertEqual(data, [b"of a"])
         self.peer.reflect(offer, data, payload=oae.reflect_body(data) + b"other")
         self.assertEqual(call.result(), b"other")
@@ -163,7 +167,7 @@ class Halves(Scripted):
         """EOWNERDEAD: the dead may have used it."""
         file = self.opened()
         call = self.lent(file)
-        self.peer.inc, self.peer.tx = self.peer.inc ^ 1, 0
+        self.peer.inc, self.peer.tx, self.peer.rx = self.peer.inc ^ 1, 0, 0
         self.peer.anew()
         self.ends_in(call, errno.EOWNERDEAD)
         self.assertEqual(file.status().unknown, 1)
@@ -182,12 +186,12 @@ class Halves(Scripted):
         """A half that waits for its partner holds no message up, nor the other way."""
         file = self.opened()
         call, offer = self.posted(file)
-        self.peer.send(oae.REFUSE, seq=1, attempt=1, kind=oae.SWAP, reason=oae.NO_HALF)
+        self.none(offer)
         writing = Call(file.write, b"message")
-        offer, data = self.peer.take(seq=1, kind=oae.MESSAGE)
+        offer, data = self.peer.take(seq=2, kind=oae.MESSAGE)
         self.peer.reflect(offer, data)
         self.assertEqual(writing.result(), 7)
-        self.peer.rx = 1
+        self.peer.rx = 2
         self.peer.expect(oae.COMMIT)
         self.offer()
         self.peer.commit()
@@ -217,11 +221,16 @@ class Words(Scripted):
     def ask(self, peer, data, wanted):
         """A peer offers a request: its answer, or the reason why not."""
         peer.offer(data, kind=oae.VERB)
-        where = {"kind": oae.VERB, "seq": peer.tx + 1, "attempt": peer.attempt}
+        where = {"kind": oae.VERB, "seq": peer.tx + 1}
         if isinstance(wanted, int):
             peer.expect(oae.REFUSE, reason=wanted, **where)
         else:
             peer.expect(oae.REFLECT, payload=oae.reflect_body([data]) + wanted, **where)
+
+    def back(self):
+        """The peer takes back what it has asked: nothing takes its place, and is committed."""
+        self.peer.void()
+        self.peer.commit()
 
     def add(self, index=0, much=1):
         """A request for FETCH_ADD."""
@@ -237,7 +246,7 @@ class Words(Scripted):
     def test_reversed_changes_nothing(self):
         """What is dropped has never been."""
         self.ask(self.peer, self.add(), answer(0))
-        self.peer.send(oae.REVERSE, seq=1, attempt=self.peer.attempt, kind=oae.VERB)
+        self.back()
         self.ask(self.peer, self.add(), answer(0))
         self.peer.commit()
         wait_for(lambda: self.word(0) == 1, "the second to be applied")
@@ -253,7 +262,7 @@ class Words(Scripted):
             self.fails(errno.EAGAIN, self.file.local, mine)
         self.assertEqual(self.file.local(dev.add_op(8, 1)).old, [[0]])      # a neighbour is free
         self.peer.commit()
-        self.other.expect(oae.READY, seq=1)
+        self.other.expect(oae.READY)
         self.ask(self.other, self.add(), answer(1))
         self.other.commit()
         wait_for(lambda: self.word(0) == 2, "both to be applied")
@@ -263,8 +272,8 @@ class Words(Scripted):
         """Whoever was refused is told that the words are free again."""
         self.ask(self.peer, self.add(), answer(0))
         self.ask(self.other, self.add(), oae.CONFLICT)
-        self.peer.send(oae.REVERSE, seq=1, attempt=self.peer.attempt, kind=oae.VERB)
-        self.other.expect(oae.READY, seq=1)
+        self.peer.void()
+        self.other.expect(oae.READY)
         self.ask(self.other, self.add(), answer(0))
         self.other.commit()
         wait_for(lambda: self.word(0) == 1, "one to be applied")
@@ -276,13 +285,9 @@ class Words(Scripted):
         self.ask(self.other, self.add(much=7), answer(0))
         self.other.commit()
         wait_for(lambda: self.word(0) == 7, "it to be applied")
-        self.ask(self.peer, reading, answer(7, 0))      # a new attempt
-        attempt = self.peer.attempt
-        self.ask(self.other, self.add(much=1), answer(7))
-        self.other.commit()
-        wait_for(lambda: self.word(0) == 8, "it to be applied")
-        self.peer.attempt = attempt - 1
-        self.ask(self.peer, reading, answer(7, 0))      # the same one
+        self.ask(self.peer, reading, answer(0, 0))      # the same one
+        self.back()
+        self.ask(self.peer, reading, answer(7, 0))
 
     def test_failed_comparison(self):
         """Nothing changes, nothing is reserved; what is behind it yields 0."""
@@ -323,6 +328,7 @@ class Words(Scripted):
                  BAD_VERB)):
             with self.subTest(data.hex()):
                 self.ask(self.peer, data, reason)
+                self.back()
         self.assertEqual(self.file.local(dev.read_op(0, 8)).old, [[0] * 8])
 
     def test_the_region_goes(self):

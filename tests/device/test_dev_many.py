@@ -224,7 +224,7 @@ class Many(Scripted):
         file = self.later(OaeFile.to(self.a, self.cable.mac_b, vc=vc, nonblock=True, queue=65536))
         file.write(b"first")
         offer = peer.expect(oae.OFFER)
-        peer.send(oae.REFUSE, seq=offer.seq, attempt=offer.attempt, reason=oae.BUSY)
+        peer.send(oae.REFUSE, seq=offer.seq, reason=oae.BUSY)
         wait_for(lambda: self.a.tag(vc)["offer"] == "parked", "it to be parked")
         return peer, file
 

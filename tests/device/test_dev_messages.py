@@ -14,6 +14,7 @@ import oaewire as oae
 from devtest import (BAND, ERR, HUP, IN, OUT, PRI, Call, Memory, OaeFile, Scripted, TwoEnds,
                      in_process)
 from oaedev import SYS_FSYNC, SYS_WRITE
+from oaepeer import Peer
 from oaetest import LIBC, wait_for
 from patience import SLOW, times
 
@@ -21,15 +22,26 @@ from patience import SLOW, times
 class Told(Scripted):
     __doc__ = Scripted.__doc__
 
-    def out(self, file, data=b"data", attempt=1):
+    def out(self, file, data=b"data", seq=1):
         """A write under way, its offer out."""
         call = Call(file.write, data)
-        self.peer.take(seq=1, attempt=attempt)
+        self.peer.take(seq=seq)
         return self.waits(call)
 
-    def reflect(self, data=b"data", attempt=1):
+    def reflect(self, data=b"data", **given):
         """Say that it was heard."""
-        self.peer.reflect(self.peer.frame(oae.OFFER, seq=1, attempt=attempt), [data])
+        self.peer.reflect(self.peer.frame(oae.OFFER, seq=1), [data], **given)
+
+    def express(self, **how):
+        """A file whose first write, an express, is out, and the call."""
+        file = self.opened(**how)
+        file.set_options(flags=dev.OPT_EXPRESS)
+        return file, self.out(file)
+
+    def again(self):
+        """Another link."""
+        self.vc = next(self.vcs)
+        self.peer = Peer(self.wire, self.cable.mac_a, vc=self.vc)
 
     # Committed.
 
@@ -66,18 +78,18 @@ class Told(Scripted):
         call = self.out(file)
         call.signal()
         self.ends_in(call, errno.EINTR)
-        self.peer.expect(oae.REVERSE, seq=1, attempt=1)
+        self.peer.voided(1)
         self.assertEqual(file.status().reversed, 1)
         self.assertEqual(file.collect(), [])        # it was told already
 
     def test_ecanceled(self):
         """OAE_CANCEL by somebody else: this one, or all."""
         file = self.opened()
-        for attempt, which in enumerate((file.status().next_id, 0), 1):
-            call = self.out(file, attempt=attempt)
+        for seq, which in enumerate((file.status().next_id, 0), 1):
+            call = self.out(file, seq=seq)
             file.cancel(which)
             self.ends_in(call, errno.ECANCELED)
-            self.peer.expect(oae.REVERSE, seq=1, attempt=attempt)
+            self.peer.voided(seq)
 
     def test_ecanceled_port(self):
         """The port is removed."""
@@ -92,17 +104,17 @@ class Told(Scripted):
         file = self.opened(deadline_ms=30)
         call = self.out(file)
         self.ends_in(call, errno.ETIME)
-        self.peer.expect(oae.REVERSE, seq=1, attempt=1)
+        self.peer.voided(1)
 
     def test_etime_queued(self):
         """The deadline of one that nobody waits for."""
         file = self.opened(deadline_ms=30, nonblock=True)
         file.write(b"data")
         file.write(b"more")
-        self.peer.take(seq=1, attempt=1)
+        self.peer.take(seq=1)
         self.assert_outcomes(file, (1, "R", errno.ETIME), (2, "R", errno.ETIME))
-        # The second may have been offered in between.
-        wait_for(lambda: self.peer.next().opcode == oae.REVERSE, "REVERSE")
+        self.peer.voided(1)
+        self.silent()
 
     def test_deadline_kept(self):
         """In time is in time; and it counts anew for each."""
@@ -165,7 +177,7 @@ class Told(Scripted):
         self.fails(errno.EMSGSIZE, file.write, bytes(10001))
         self.fails(errno.EMSGSIZE, file.write, bytes(5001))
         call = self.out(file)
-        self.peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.TOO_BIG)
+        self.peer.send(oae.REFUSE, seq=1, reason=oae.TOO_BIG)
         self.ends_in(call, errno.EMSGSIZE)
         self.assertEqual(file.status().max_len, 5000)
 
@@ -173,25 +185,28 @@ class Told(Scripted):
         """EOPNOTSUPP, and what a peer says of verbs: each has a number of its own."""
         file = self.opened()
         call = self.out(file)
-        self.peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.KIND)
+        self.peer.send(oae.REFUSE, seq=1, reason=oae.KIND)
         self.ends_in(call, errno.EOPNOTSUPP)
-        for attempt, (reason, code) in enumerate((
+        self.peer.voided(1)
+        for seq, (reason, code) in enumerate((
                 (9, errno.ENXIO), (10, errno.ERANGE), (11, errno.EACCES), (12, errno.EBADMSG),
                 (oae.KIND, errno.EOPNOTSUPP), (oae.TOO_BIG, errno.EMSGSIZE)), 2):
             call = Call(file.verb, 1, dev.read_op(0))
-            self.peer.take(seq=1, attempt=attempt, kind=oae.VERB)
-            self.peer.send(oae.REFUSE, seq=1, attempt=attempt, kind=oae.VERB, reason=reason)
+            self.peer.take(seq=seq, kind=oae.VERB)
+            self.peer.send(oae.REFUSE, seq=seq, kind=oae.VERB, reason=reason)
             self.ends_in(call, code)
+            self.peer.voided(seq)
 
     def test_parked(self):
         """Refused as BUSY it waits, and is reversed freely."""
         file = self.opened()
         call = self.out(file)
-        self.peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        self.peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
         self.silent()
         self.waits(call, file)
         call.signal()
         self.ends_in(call, errno.EINTR)
+        self.peer.voided(1)
 
     # Unknown, and not yet known.
 
@@ -209,30 +224,83 @@ class Told(Scripted):
 
     def test_einprogress_signal(self):
         """An express is out and a signal comes: its outcome is collected when it is known."""
-        file = self.opened()
-        file.set_options(flags=dev.OPT_EXPRESS)
-        call = self.out(file)
+        file, call = self.express()
         call.signal()
         self.ends_in(call, errno.EINPROGRESS)
+        self.peer.expect(oae.OFFER, seq=1, kind=oae.VOID)
         self.assertEqual(file.collect(), [])
         status = file.status()
         self.assertEqual((status.pending, status.uncollected), (1, 0))
         self.assertFalse(file.poll() & PRI)
-        self.reflect()
+        self.reflect(rx=1)
         wait_for(lambda: file.poll() & PRI, "POLLPRI")
         self.assert_outcomes(file, (1, "C", 0))
         self.assertEqual(file.status().pending + file.status().uncollected, 0)
 
     def test_einprogress_deadline(self):
         """The same with a deadline, blocking or not; cancelling it says the same."""
-        file = self.opened(deadline_ms=int(100 * SLOW))
-        file.set_options(flags=dev.OPT_EXPRESS)
-        call = self.out(file)
+        file, call = self.express(deadline_ms=int(100 * SLOW))
         self.ends_in(call, errno.EINPROGRESS)
         self.fails(errno.EINPROGRESS, file.cancel, 1)
-        self.reflect()
+        self.reflect(rx=1)
         self.assert_outcomes(file, (1, "C", 0))
         self.fails(errno.ENOENT, file.cancel, 1)
+
+    def test_express_recalled(self):
+        """It was not delivered: it is reversed, when the peer has said so, for what recalled it."""
+        for how, code in (("signal", errno.EINTR), ("cancel", errno.ECANCELED),
+                          ("deadline", errno.ETIME)):
+            with self.subTest(how):
+                self.again()
+                file, call = self.express(**{"deadline_ms": 100} if how == "deadline" else {})
+                if how == "signal":
+                    call.signal()
+                elif how == "cancel":
+                    self.fails(errno.EINPROGRESS, file.cancel, 1)
+                    self.waits(call)
+                if how != "cancel":
+                    self.ends_in(call, errno.EINPROGRESS)
+                self.assertEqual(file.status().reversed, 0)
+                self.peer.voided(1)
+                if how == "cancel":
+                    self.ends_in(call, code)
+                else:
+                    self.assert_outcomes(file, (1, "R", code))
+                self.assertEqual(file.status().reversed, 1)
+
+    def test_express_parked_and_recalled(self):
+        """The peer has no room, but may have delivered an earlier copy: that is asked, too."""
+        for delivered in False, True:
+            with self.subTest(delivered=delivered):
+                self.again()
+                file, call = self.express()
+                self.peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
+                wait_for(lambda: self.a.tag(self.vc)["offer"] == "parked", "it to be parked")
+                self.fails(errno.EINPROGRESS, file.cancel)
+                self.fails(errno.EINPROGRESS, file.cancel, 1)
+                self.waits(call)
+                void, _ = self.peer.take(seq=1, kind=oae.VOID)
+                if delivered:
+                    self.reflect(rx=1)
+                    self.assertEqual(call.result(), 4)
+                else:
+                    self.peer.reflect(void, [b""])
+                    self.ends_in(call, errno.ECANCELED)
+
+    def test_express_behind_a_recalled_one(self):
+        """It waits until it is known what became of the first."""
+        file = self.opened(nonblock=True)
+        file.set_options(flags=dev.OPT_EXPRESS)
+        file.write(b"first")
+        self.peer.take(seq=1)
+        file.write(b"second")
+        self.fails(errno.EINPROGRESS, file.cancel, 1)
+        void, _ = self.peer.take(seq=1, kind=oae.VOID)
+        self.silent()
+        self.peer.reflect(void, [b""])
+        self.peer.rx = 1
+        self.assertEqual(self.peer.accept(seq=2, flags=oae.EXPRESS | oae.LAST), b"second")
+        self.assert_outcomes(file, (1, "R", errno.ECANCELED), (2, "C", 0))
 
     def test_express_not_yet_out(self):
         """One that was not offered is reversed like any other."""

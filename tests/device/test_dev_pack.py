@@ -68,17 +68,19 @@ class OffersPacks(Scripted):
         self.assertEqual(self.counted("packs", "packed", "committed"), [1, 3, self.alone + 3])
 
     def test_cancel(self):
-        """One message of an offered pack is reversed: the others are offered without it."""
+        """One message of an offered pack is reversed: the others are offered without it, anew."""
         file = self.queue()
         seq = self.alone + 1
-        self.peer.take(kind=oae.PACK, seq=seq, attempt=1)
+        offer, _ = self.peer.take(kind=oae.PACK, seq=seq)
         file.cancel(seq + 1)
-        offer, slices = self.peer.take(kind=oae.PACK, seq=seq, attempt=2)
+        # The answer to the pack is late.
+        self.peer.reflect(offer, [oae.pack_body(self.sent)])
+        self.peer.accept_void(seq=seq)
+        offer, slices = self.peer.take(kind=oae.PACK, seq=seq + 1)
         self.assertEqual(slices, [oae.pack_body([self.sent[0], self.sent[2]])])
-        # The answer to the pack of before is late.
-        self.peer.reflect(offer, [oae.pack_body(self.sent)], attempt=1)
         file.cancel(seq)
-        offer, slices = self.peer.take(kind=oae.MESSAGE, seq=seq, attempt=3)
+        self.peer.accept_void(seq=seq + 1)
+        offer, slices = self.peer.take(kind=oae.MESSAGE, seq=seq + 2)
         self.assertEqual(slices, [self.sent[2]])
         self.peer.reflect(offer, slices)
         self.assert_ended(file, (0, errno.ECANCELED), (1, errno.ECANCELED))
@@ -87,11 +89,8 @@ class OffersPacks(Scripted):
         """A pack that is refused for good: its messages are offered one by one."""
         file = self.queue()
         offer, _ = self.peer.take(kind=oae.PACK)
-        self.peer.send(oae.REFUSE, seq=offer.seq, attempt=offer.attempt, kind=oae.PACK,
-                       reason=oae.KIND)
-        if self.window > 1:             # which leaves its number to nothing
-            offer, _ = self.peer.take(kind=oae.VOID)
-            self.peer.reflect(offer, [b""])
+        self.peer.send(oae.REFUSE, seq=offer.seq, kind=oae.PACK, reason=oae.KIND)
+        self.peer.accept_void(seq=offer.seq)        # which its number is left to
         for data in self.sent:
             self.assertEqual(self.peer.accept(kind=oae.MESSAGE), data)
         self.assert_ended(file)
@@ -121,7 +120,7 @@ class OffersPacksInAWindow(OffersPacks):
 
 
 class Packs(OffersPacks):
-    """What is the same with a window and without."""
+    """What is the same in every window."""
 
     test_packed = test_cancel = test_refused = test_resolve = None
 
@@ -157,8 +156,9 @@ class Packs(OffersPacks):
             file.write(data)
         for data in sent[:2]:
             self.assertEqual(self.peer.accept(), data)
-        self.peer.take(kind=oae.PACK, seq=3, attempt=1)
-        offer, slices = self.peer.take(kind=oae.PACK, seq=3, attempt=2)
+        self.peer.take(kind=oae.PACK, seq=3)
+        self.peer.accept_void(seq=3)
+        offer, slices = self.peer.take(kind=oae.PACK, seq=4)
         self.assertEqual(slices, [oae.pack_body([sent[2], sent[4]])])
         self.peer.reflect(offer, slices)
         self.assert_outcomes(file, (1, "C", 0), (2, "C", 0), (3, "C", 0),
@@ -200,8 +200,9 @@ class Packs(OffersPacks):
         for what, data in wrong.items():
             with self.subTest(what):
                 self.wire.trafgen(self.peer.offer_frames(data, kind=oae.PACK))
-                self.peer.expect(oae.REFUSE, kind=oae.PACK, reason=oae.KIND,
-                                 attempt=self.peer.attempt)
+                self.peer.expect(oae.REFUSE, kind=oae.PACK, reason=oae.KIND)
+                self.peer.void()
+                self.peer.commit()
         self.assertEqual(self.counted("delivered"), [0])
         self.peer.offered(oae.pack_body([b"x"] * 64), kind=oae.PACK)
         self.peer.commit()

@@ -51,7 +51,7 @@ class OnePeer(Shared, OneScript):
     def held(self, peer, *ops):
         """A verb of a peer is held."""
         self.ask(peer, *ops)
-        return peer.expect(oae.REFLECT, kind=oae.VERB, attempt=peer.attempt)
+        return peer.expect(oae.REFLECT, kind=oae.VERB)
 
 
 class Verbs(OnePeer):

@@ -54,7 +54,7 @@ class Waits(Scripted):
     def refused(self, reason, **kind):
         """What the kernel offers as number 1 is refused for now."""
         offer, _ = self.peer.take(seq=1, **kind)
-        self.peer.send(oae.REFUSE, seq=1, attempt=offer.attempt, reason=reason, **kind)
+        self.peer.send(oae.REFUSE, seq=1, reason=reason, **kind)
         self.silent()
 
     def last(self, file, why, sentence):
@@ -86,12 +86,13 @@ class Waits(Scripted):
         wait_for(lambda: file.waits().since_ns > 5e8, "half a second to pass")
         self.peer.send(oae.READY, seq=1)
         self.peer.take(seq=1)
-        self.peer.send(oae.REFUSE, seq=1, attempt=2, reason=oae.BUSY)
+        self.peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
         self.silent()
         self.assertGreater(self.says(file, ROOM, ".*").since_ns, 5e8)
         call.signal()
         self.ends_in(call, errno.EINTR)
         self.last(file, ROOM, r"no room there since \d+\.\d s")
+        self.peer.voided(1)
         self.says(file, NOTHING, "nothing")
 
     def test_deadline(self):
@@ -146,7 +147,9 @@ class Waits(Scripted):
         """The peer has no half; since this one was posted."""
         file = self.opened()
         call = Call(file.swap, b"mine")
-        self.refused(oae.NO_HALF, kind=oae.SWAP)
+        self.peer.take(seq=1, kind=oae.SWAP)
+        self.peer.send(oae.REFUSE, seq=1, reason=oae.NO_HALF, kind=oae.SWAP)
+        self.peer.voided(1)
         self.says(file, HALF, r"no half there since \d+\.\d s")
         call.signal()
         self.ends_in(call, errno.EINTR)
@@ -218,10 +221,10 @@ class Waits(Scripted):
         call.signal()
         self.ends_in(call, errno.EINTR)
         self.last(file, ROOM, ".*")
+        self.peer.voided(1)
         call = Call(file.verb, 1, dev.read_op(0))
         offer, _ = self.peer.take(kind=oae.VERB)
-        self.peer.send(oae.REFUSE, seq=offer.seq, attempt=offer.attempt, kind=oae.VERB,
-                       reason=oae.KIND)
+        self.peer.send(oae.REFUSE, seq=offer.seq, kind=oae.VERB, reason=oae.KIND)
         self.ends_in(call, errno.EOPNOTSUPP)
         self.last(file, NOTHING, "nothing")
 

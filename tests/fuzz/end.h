@@ -31,11 +31,20 @@ struct end_slot {
 	u64 first;
 };
 
-/* What the offer that went out last was. */
+/* What the offer of a number that went out last was. */
 struct end_offer {
-	u32 id;			/* of the transaction, 0 none yet */
+	u32 id;			/* of the transaction, 0 nothing (VOID), or none yet */
 	u32 src_ltag, dst_ltag, seq;
-	u8 attempt, flags;
+	u64 digest;
+	u8 kind, flags;
+};
+
+/* What was said of a number that the peer has offered. */
+struct end_answer {
+	u32 src_ltag, dst_ltag, seq;
+	u64 digest, first;	/* reflected last */
+	bool reflected, nothing;
+	bool refused;		/* for good */
 };
 
 struct end {
@@ -56,11 +65,11 @@ struct end {
 	u16 reply;			/* bytes of its answer */
 	u16 answer[H_LANES];	/* bytes of the answer to the verb of a number, as computed */
 	u32 max_len;			/* the largest the knob has been */
+	u64 dead;			/* the knob, when the timer was armed last */
 
 	/* What happened before, for what may happen now. */
 	struct end_offer last[H_LANES];	/* by its number */
-	u64 reflected[H_LANES];		/* digest that REFLECT of a number said last */
-	u64 reflected_first[H_LANES];
+	struct end_answer said[H_LANES];	/* likewise */
 
 	/* The event under way. */
 	struct oae_link before;

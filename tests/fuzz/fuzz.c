@@ -104,9 +104,9 @@ void fuzz_say_frame(const char *how, const struct oae_frame *f)
 
 	if (!fuzz_tracing)
 		return;
-	printf("%s %s %08x>%08x tx %u rx %u seq %u.%u", how,
+	printf("%s %s %08x>%08x tx %u rx %u seq %u", how,
 	       oae_opcode_name(f->opcode), f->src_ltag, f->dst_ltag, f->tx,
-	       f->rx, f->seq, f->attempt);
+	       f->rx, f->seq);
 	if (f->kind)
 		printf(" kind %u", f->kind);
 	if (f->reason)

@@ -48,7 +48,7 @@ static bool kind_fits(const u8 *b)
 }
 
 /*
- * Section 2.3 and 2.4: which length, reason and attempt an opcode may have.
+ * Section 2.3 and 2.4: which length and reason an opcode may have.
  * Where a field has no meaning but "otherwise 0" the receiver does not insist
  * on it, but for slice.
  */
@@ -57,10 +57,7 @@ static bool fields_fit(const u8 *b)
 	unsigned int opcode = b[1], kind = b[7];
 	unsigned int length = be(b + 4, 2), reason = b[30];
 	bool slices = opcode == 6;
-	bool attempts = opcode == 6 || opcode == 7 || opcode == 9 ||
-			opcode == 11 || opcode >= 16;
-
-	bool question = opcode == 6 || opcode == 8 || opcode == 11 || opcode == 16;
+	bool question = opcode == 6 || opcode == 8 || opcode == 16;
 	bool answer = opcode == 7 || opcode == 9 || opcode == 10 || opcode == 12 ||
 		      opcode == 17;
 	u8 marks = answer ? 1 : opcode == 6 ? 2 : 0;
@@ -72,7 +69,7 @@ static bool fields_fit(const u8 *b)
 		return false;
 	if (b[6] > (slices ? 63 : 0))
 		return false;
-	if (attempts && !b[28])
+	if (b[28])
 		return false;
 
 	switch (opcode) {
@@ -133,7 +130,7 @@ static enum oae_bad expected(const u8 *b, size_t have, size_t total)
 	hdr = 48 + (b[0] & 15) * 4;
 	if (b[3] & 0x90)
 		return OAE_BAD_FLAGS;
-	if (b[1] < 1 || b[1] > 17)
+	if (b[1] < 1 || b[1] == 11 || b[1] > 17)
 		return OAE_BAD_OPCODE;
 	if (hdr != (b[3] & 0x20 ? 60 : 48))
 		return OAE_BAD_HLEN;
@@ -164,8 +161,7 @@ static void check_fields(const struct oae_frame *f, const u8 *b, size_t have)
 	    f->slice != b[6] || f->src_ltag != be(b + 8, 4) ||
 	    f->dst_ltag != be(b + 12, 4) || f->tx != be(b + 16, 4) ||
 	    f->rx != be(b + 20, 4) || f->seq != be(b + 24, 4) ||
-	    f->attempt != b[28] || f->kind != b[7] ||
-	    f->room != b[29] || f->reason != b[30] || f->marks != b[31] ||
+	    f->kind != b[7] || f->room != b[29] || f->reason != b[30] || f->marks != b[31] ||
 	    f->pn != be(b + 32, 4) || f->ack != f->pn || f->map != be(b + 36, 4))
 		fuzz_breach("a field is not what the frame says");
 	if (b[3] & 0x20 && memcmp(f->via, b + 48, 12))

@@ -5,7 +5,7 @@
  *
  *   1   opcode
  *   2   ltags and counters: 0-1 dst_ltag, 2-3 src_ltag, 4-5 tx, 6-7 rx
- *   3   0-1 seq, 2-4 attempt, 5-7 kind
+ *   3   0-1 seq, 5-7 kind
  *   4   flags; 5-6 the number, or what was heard; 7 NOW
  *   5   what the opcode has: see body()
  *   6   a byte for it
@@ -62,15 +62,6 @@ static u32 src_ltag(struct hostile *h, const struct end *e, unsigned int how)
 static bool is_about_lane(u8 opcode)
 {
 	return opcode == OAE_REFLECT || opcode == OAE_REFUSE || opcode == OAE_ACK;
-}
-
-static u8 attempt(const struct end *e, u8 opcode, u32 seq, unsigned int how, u8 raw)
-{
-	u8 v = is_about_lane(opcode) ?
-	       oae_lane(&e->link, seq)->attempt : oae_hold_of(&e->link, seq)->attempt;
-	const u8 values[] = { v, v + 1, v - 1, v + 2, 1, 255, raw, v };
-
-	return values[how] || how == 6 ? values[how] : 1;
 }
 
 static u8 kind(const struct end *e, bool answer, u32 seq, unsigned int how)
@@ -227,7 +218,6 @@ bool hostile_frame(struct hostile *h, const struct end *e, const u8 *r,
 		.tx = near(e->link.rx, BITS(r[2], 4, 2), r[6]),
 		.rx = near(e->link.tx, BITS(r[2], 6, 2), r[6]),
 		.seq = seq,
-		.attempt = attempt(e, opcode, seq, BITS(r[3], 2, 3), r[4]),
 		.kind = kind(e, answer, seq, BITS(r[3], 5, 3)),
 	};
 	size_t len, more;

@@ -32,6 +32,7 @@
 #define KEPT		4096	/* frames, to send again and to show */
 #define BURST		24	/* frames before the answers are heard */
 #define REGION		1000	/* of the words that the module's side exposes */
+#define NO_KIND		255
 #define UDP_PORT	34998
 #define UDP_HEAD	2	/* bytes before the frame: version and type, 0 */
 
@@ -46,12 +47,12 @@ struct peer {
 	uint64_t far_inc;
 	uint32_t tx;
 	uint32_t rx;
-	uint8_t attempt;
+	uint8_t out;			/* kind of what I offer as tx + 1, or NO_KIND */
 	uint32_t pn;			/* of my last question in this run */
 	uint32_t heard;			/* and of the other end's */
 	/* What is offered to me. */
 	uint32_t seq;
-	uint8_t offered;		/* its attempt */
+	uint8_t kind;			/* or NO_KIND */
 	uint64_t hash[OAE_MAX_SLICES];
 	uint64_t first;
 	uint64_t have;
@@ -101,7 +102,7 @@ static size_t alter(uint8_t *buf, size_t len)
 		{ OAE_OFF_FLAGS, 1 }, { OAE_OFF_LENGTH, 2 }, { OAE_OFF_SLICE, 1 },
 		{ OAE_OFF_SRC_LTAG, 4 }, { OAE_OFF_DST_LTAG, 4 },
 		{ OAE_OFF_TX, 4 }, { OAE_OFF_RX, 4 }, { OAE_OFF_SEQ, 4 },
-		{ OAE_OFF_ATTEMPT, 1 }, { OAE_OFF_KIND, 1 },
+		{ OAE_OFF_ZERO, 1 }, { OAE_OFF_KIND, 1 },
 		{ OAE_OFF_ROOM, 1 }, { OAE_OFF_REASON, 1 }, { OAE_OFF_MARKS, 1 },
 		{ OAE_OFF_PN, 4 }, { OAE_OFF_MAP, 4 },
 	};
@@ -178,8 +179,7 @@ static void say(const struct peer *p, struct wire_frame *f)
 
 static int is_question(uint8_t opcode)
 {
-	return opcode == OAE_OFFER || opcode == OAE_COMMIT || opcode == OAE_REVERSE ||
-	       opcode == OAE_ASK;
+	return opcode == OAE_OFFER || opcode == OAE_COMMIT || opcode == OAE_ASK;
 }
 
 static int is_answer(uint8_t opcode)
@@ -218,12 +218,17 @@ static void say_sync(struct peer *p, uint8_t opcode, uint32_t dst)
 	say(p, &f);
 }
 
+static void new_run(struct peer *p)
+{
+	p->out = p->kind = NO_KIND;
+	p->pn = p->heard = 0;
+}
+
 static void new_ltag(struct peer *p)
 {
 	p->old_ltag = p->ltag;
 	p->ltag = dice_u32(&dice) | 1;
-	p->attempt = 0;
-	p->pn = p->heard = 0;
+	new_run(p);
 }
 
 /* Nobody that was ever heard of. */
@@ -244,10 +249,20 @@ static struct wire_frame offer(struct peer *p, uint8_t kind)
 	struct wire_frame f = frame(p, OAE_OFFER);
 
 	f.seq = p->tx + 1;
-	f.attempt = p->attempt;
 	f.kind = kind;
+	p->out = kind;
 	tally.offered++;
 	return f;
+}
+
+/* Nothing, in place of what I have offered. */
+static void offer_nothing(struct peer *p)
+{
+	struct wire_frame f = offer(p, OAE_VOID);
+
+	f.flags = OAE_F_LAST;
+	f.marks = once_in(4) ? 0 : OAE_M_ANSWER;
+	say(p, &f);
 }
 
 /* All slices, but for some; in order, or not. */
@@ -372,8 +387,7 @@ static void say_anything(struct peer *p)
 	f.tx = near(p->tx);
 	f.rx = near(p->rx);
 	f.seq = near(about ? p->seq : p->tx + 1);
-	f.attempt = once_in(6) ? extreme(255) : about ? p->offered : p->attempt;
-	f.kind = once_in(4) ? dice_below(&dice, 3) : 0;
+	f.kind = once_in(4) ? dice_below(&dice, 4) : 0;
 	f.flags = once_in(3) ? dice_u32(&dice) &
 		  (OAE_F_WANT_DONE | OAE_F_RESUME | OAE_F_LAST) : 0;
 	f.length = lengths[opcode];
@@ -395,8 +409,8 @@ static void say_anything(struct peer *p)
 	} else if (opcode == OAE_CLOSE) {
 		f.reason = once_in(2) ? 0 : OAE_R_POLICY +
 			   dice_below(&dice, 2);
-	} else if (opcode == OAE_OFFER || opcode == OAE_ASK ||
-		   (opcode == OAE_REFLECT && f.kind)) {
+	} else if (opcode == OAE_ASK || (opcode == OAE_OFFER && f.kind != OAE_VOID) ||
+		   (opcode == OAE_REFLECT && (f.kind == OAE_SWAP || f.kind == OAE_VERB))) {
 		f.length += dice_below(&dice, 200);
 	}
 	say(p, &f);
@@ -449,18 +463,17 @@ static void act(struct peer *p)
 			new_ltag(p);
 		say_sync(p, OAE_SYNC, once_in(2) ? p->far_ltag : 0);
 	} else if (roll < 600) {
-		p->attempt++;
-		if (roll < 300)
+		/* A number has one content, and nothing after it; mostly that is so here, too. */
+		if (p->out != NO_KIND && !once_in(8))
+			offer_nothing(p);
+		else if (roll < 300)
 			offer_message(p);
 		else if (roll < 450)
 			offer_half(p);
 		else
 			offer_verb(p);
 	} else if (roll < 640) {
-		f = frame(p, OAE_REVERSE);
-		f.seq = p->tx + 1;
-		f.attempt = p->attempt ? p->attempt : 1;
-		say(p, &f);
+		offer_nothing(p);
 	} else if (roll < 643) {
 		f = frame(p, OAE_CLOSE);
 		say(p, &f);
@@ -484,8 +497,7 @@ static void learn(struct peer *p, const struct wire_frame *f)
 		return;
 	p->far_old_ltag = p->far_ltag;
 	p->far_ltag = f->src_ltag;
-	p->attempt = 0;
-	p->pn = p->heard = 0;
+	new_run(p);
 }
 
 static void reflect(struct peer *p, uint8_t kind)
@@ -500,10 +512,9 @@ static void reflect(struct peer *p, uint8_t kind)
 	      wire_hash(hashes, p->slices * 8, 0) + once_in(30));
 	put64(body + OAE_REFLECT_OFF_FIRST, p->first + once_in(30));
 	f.seq = p->seq;
-	f.attempt = p->offered;
 	f.kind = kind;
 	f.length = OAE_REFLECT_LEN;
-	if (kind != OAE_MESSAGE) {
+	if (kind == OAE_SWAP || kind == OAE_VERB) {
 		unsigned int more = 1 + dice_below(&dice, 100);
 
 		/* An answer with one old word, as it is to most of our asking. */
@@ -527,7 +538,6 @@ static void refuse(struct peer *p, const struct wire_frame *f)
 	struct wire_frame r = frame(p, OAE_REFUSE);
 
 	r.seq = f->seq;
-	r.attempt = f->attempt;
 	r.kind = f->kind;
 	r.reason = any_reason();
 	say(p, &r);
@@ -540,7 +550,6 @@ static void say_have(struct peer *p, const struct wire_frame *f, uint64_t have)
 
 	put64(body, once_in(4) ? (uint64_t)dice_u32(&dice) << 32 : have);
 	r.seq = f->seq;
-	r.attempt = f->attempt;
 	r.kind = f->kind;
 	r.payload = body;
 	r.length = sizeof(body);
@@ -568,7 +577,7 @@ static void answer(struct peer *p, const struct wire_frame *f)
 
 static void hear_ask(struct peer *p, const struct wire_frame *f)
 {
-	if (f->seq == p->seq && f->attempt == p->offered)
+	if (f->seq == p->seq && f->kind == p->kind)
 		answer(p, f);
 	else
 		say_have(p, f, 0);
@@ -576,12 +585,12 @@ static void hear_ask(struct peer *p, const struct wire_frame *f)
 
 static void hear_offer(struct peer *p, const struct wire_frame *f)
 {
-	if (f->seq != p->seq || f->attempt != p->offered) {
+	if (f->seq != p->seq || f->kind != p->kind) {
 		if (!(f->flags & OAE_F_RESUME))
 			p->have = 0;
 		p->slices = 0;
 		p->seq = f->seq;
-		p->offered = f->attempt;
+		p->kind = f->kind;
 	}
 	if (f->slice >= OAE_MAX_SLICES)
 		return;
@@ -599,30 +608,27 @@ static void hear_offer(struct peer *p, const struct wire_frame *f)
 		answer(p, f);
 }
 
-/* What I offered was heard: commit, reverse, or let it lie. */
+/* What I offered was heard: commit, offer nothing instead, or let it lie. */
 static void hear_reflect(struct peer *p, const struct wire_frame *f)
 {
 	struct wire_frame c;
 
-	if (f->seq != p->tx + 1 || once_in(8))
+	if (f->seq != p->tx + 1 || f->kind != p->out || once_in(8))
 		return;
-	if (once_in(8)) {
-		c = frame(p, OAE_REVERSE);
-		c.seq = f->seq;
-		c.attempt = f->attempt;
-	} else {
-		p->tx++;
-		p->attempt = 0;
-		tally.committed++;
-		tally.swapped += f->kind == OAE_SWAP;
-		tally.verbs += f->kind == OAE_VERB;
-		c = frame(p, OAE_COMMIT);
-		c.seq = f->seq;
-		c.flags = once_in(3) ? OAE_F_WANT_DONE : 0;
-		if (once_in(4))		/* the next offer will say it */
-			return;
+	if (f->kind != OAE_VOID && once_in(8)) {
+		offer_nothing(p);
+		return;
 	}
-	say(p, &c);
+	p->tx++;
+	p->out = NO_KIND;
+	tally.committed += f->kind != OAE_VOID;
+	tally.swapped += f->kind == OAE_SWAP;
+	tally.verbs += f->kind == OAE_VERB;
+	c = frame(p, OAE_COMMIT);
+	c.seq = f->seq;
+	c.flags = once_in(3) ? OAE_F_WANT_DONE : 0;
+	if (!once_in(4))		/* or the next offer will say it */
+		say(p, &c);
 }
 
 static void hear_sync(struct peer *p, const struct wire_frame *f)

@@ -92,7 +92,7 @@ static size_t via_frame(uint8_t *buf, const uint8_t *from)
 		.opcode = 1 + dice_below(&dice, OAE_ACK),
 		.vc = dice_below(&dice, 4), .flags = OAE_F_VIA,
 		.src_ltag = dice_u32(&dice), .dst_ltag = dice_u32(&dice),
-		.seq = 1, .attempt = 1, .payload = random_bytes,
+		.seq = 1, .payload = random_bytes,
 	};
 
 	f.length = f.opcode <= OAE_SYNC_CHK ? OAE_SYNC_LEN :

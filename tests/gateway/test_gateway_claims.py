@@ -118,7 +118,7 @@ class Claims(Scripted):     # pylint: disable=too-many-public-methods
 
     def both_ways(self, speaker, near, far):
         """A frame each way between a node here and one there, unchanged."""
-        out = via(oae.OFFER, self.mac, near, far, vc=3, seq=7, attempt=1, payload=b"abc" * 100,
+        out = via(oae.OFFER, self.mac, near, far, vc=3, seq=7, payload=b"abc" * 100,
                   flags=oae.LAST)
         self.wire.send(out)
         self.assertTrue(same(speaker.expect_data(), out))

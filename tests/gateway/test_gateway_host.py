@@ -446,7 +446,6 @@ class Ways(HostTest):
             answer = peer.next()
         if answer.opcode != oae.SYNC_ACK:
             raise AssertionError(f"expected SYNC_ACK, got {answer}")
-        peer.attempt = 0
         return answer
 
     def test_auto(self):
@@ -540,7 +539,6 @@ class Ways(HostTest):
         peer.ltag = peer.draw()
         peer.send(oae.SYNC)
         peer.expect(oae.SYNC_ACK, flags=oae.VIA)
-        peer.attempt = 0
         self.assertEqual(peer.accept(), b"turned")
         peer.expect(oae.COMMIT, flags=oae.VIA)
         self.assertEqual((self.way(peer), self.moved("way_changed")), (GW, 1))
@@ -554,7 +552,7 @@ class Ways(HostTest):
         peer = self.peer().open()
         self.a.knobs(stall_min_us=1000, stall_max_us=50000)
         self.post(peer, b"offered direct")
-        peer.take(seq=1, attempt=1)
+        peer.take(seq=1)
         # Nobody answers: it freezes, and asks the two ways in turn.
         self.asked(peer, GW)
         self.patient()
@@ -596,12 +594,10 @@ class Ways(HostTest):
             peer.gateway = other
             right = peer.far_ltag
             for opcode in (*range(oae.SYNC, oae.NOLINK + 1), oae.ASK, oae.ACK):
-                if opcode != oae.HELLO:
-                    body = {oae.OFFER: {"attempt": 1}, oae.REVERSE: {"attempt": 1},
-                            oae.REFUSE: {"attempt": 1, "reason": oae.BUSY},
-                            oae.REFLECT: {"attempt": 1, "payload": bytes(16)},
-                            oae.ASK: {"attempt": 1},
-                            oae.ACK: {"attempt": 1, "payload": bytes(8)}}
+                if oae.OPCODES[opcode - 1] not in (None, "HELLO"):
+                    body = {oae.REFUSE: {"reason": oae.BUSY},
+                            oae.REFLECT: {"payload": bytes(16)},
+                            oae.ACK: {"payload": bytes(8)}}
                     peer.send(opcode, **{"dst_ltag": right ^ 0x100, "src_ltag": peer.ltag ^ 0x100}
                               | body.get(opcode, {}))
             peer.send(oae.SYNC, dst_ltag=0, src_ltag=peer.ltag ^ 0x200)
@@ -726,7 +722,6 @@ class Takeover(HostTest):
             self.in_vain()
             self.true.send(oae.SYNC)
             self.heard_direct(oae.SYNC_ACK, dst_ltag=self.true.ltag)
-            self.true.attempt = 0
         self.still_direct()
 
     def test_frozen(self):
@@ -815,7 +810,6 @@ class Mtu(HostTest):
         peer.far_ltag, peer.ltag = sync.src_ltag, peer.draw()
         peer.send(oae.SYNC)
         peer.expect(oae.SYNC_ACK)
-        peer.attempt = 0
 
     def send(self, peer, mtu, data=bytes(range(250)) * 20):
         """One transaction, in slices as long as that MTU allows."""
@@ -869,7 +863,6 @@ class Mtu(HostTest):
         peer.far_ltag, peer.ltag = sync.src_ltag, peer.draw()
         peer.send(oae.SYNC)
         peer.expect(oae.SYNC_ACK, mtu=588)
-        peer.attempt = 0
         self.send(peer, 600)
 
     def test_epoch(self):

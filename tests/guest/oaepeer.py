@@ -136,7 +136,6 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         self.inc, self.far_inc = random.getrandbits(63) + 1, 0
         self.start, self.mtu, self.max_len, self.caps = start, mtu, max_len, caps
         self.tx, self.rx = start, 0
-        self.attempt = 0
         self.run, self.pn, self.heard_pns = None, 0, set()      # numbers of frames, in a run
         wire.add(self)
 
@@ -254,7 +253,6 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         if f:
             self.inbox.appendleft(f)
         self.expect(oae.SYNC_ACK, src_ltag=self.far_ltag, dst_ltag=self.ltag)
-        self.attempt = 0
         return self
 
     def answer_sync(self, **given):
@@ -262,7 +260,6 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         sync = self._learn(self.expect(oae.SYNC))
         self.send(oae.SYNC, **given)
         self.expect(oae.SYNC_ACK, src_ltag=self.far_ltag, dst_ltag=self.ltag)
-        self.attempt = 0
         return sync
 
     def freeze(self, **given):
@@ -276,8 +273,14 @@ class Peer:     # pylint: disable=too-many-instance-attributes
     def resolve(self, **given):
         """And after it: resolve."""
         self.send(oae.SYNC_ACK, **given)
-        self.attempt = 0
         return self.expect(oae.SYNC_ACK, src_ltag=self.far_ltag, dst_ltag=self.ltag)
+
+    def follow(self, **given):
+        """The kernel's run has failed, and it asks: a new ltag here, too, and resolve."""
+        sync = self.expect(oae.SYNC, dst_ltag=self.ltag)
+        self.far_ltag, self.ltag = sync.src_ltag, self.draw()
+        self.resolve(**given)
+        return sync
 
     def anew(self, **given):
         """This end's run has failed, and the next one has begun."""
@@ -287,11 +290,10 @@ class Peer:     # pylint: disable=too-many-instance-attributes
     # Transactions of this end.
 
     def offer_frames(self, data, slice_max=1452, only=None, flags=0, **given):
-        """The slices of the next offer of tx + 1; the last of them wants an answer."""
+        """The slices of an offer of tx + 1; the last of them wants an answer."""
         slices = oae.cut(data, slice_max)
         only = range(len(slices)) if only is None else only
-        self.attempt = given.pop("attempt", self.attempt + 1)
-        given = {"seq": self.tx + 1 & 0xffffffff, "attempt": self.attempt} | given
+        given = {"seq": self.tx + 1 & 0xffffffff} | given
         return [self.frame(oae.OFFER, slice=n, payload=part,
                            flags=flags | (oae.LAST if n == len(slices) - 1 else 0),
                            **{"marks": oae.ANSWER if n == max(only) else 0} | given)
@@ -305,13 +307,18 @@ class Peer:     # pylint: disable=too-many-instance-attributes
     def offered(self, data, slice_max=1452, **given):
         """Send an offer and take the reflection of it."""
         self.offer(data, slice_max=slice_max, **given)
-        return self.expect(oae.REFLECT, seq=self.tx + 1 & 0xffffffff, attempt=self.attempt,
+        return self.expect(oae.REFLECT, seq=self.tx + 1 & 0xffffffff,
                            payload=oae.reflect_body(oae.cut(data, slice_max)))
+
+    def void(self, **given):
+        """Offer nothing, in its place, and take the reflection of that."""
+        given = {"seq": self.tx + 1 & 0xffffffff} | given
+        self.send(oae.OFFER, kind=oae.VOID, flags=oae.LAST, **given)
+        return self.expect(oae.REFLECT, kind=oae.VOID, payload=oae.reflect_body([b""]), **given)
 
     def commit(self, send=True, **given):
         """Commit it."""
         self.tx = self.tx + 1 & 0xffffffff
-        self.attempt = 0
         if send:
             self.send(oae.COMMIT, **({"seq": self.tx} | given))
 
@@ -327,18 +334,18 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         while not f.flags & oae.LAST:
             if f.marks & oae.ANSWER:
                 self.have(first, range(len(data)))
-            f = self.expect(oae.OFFER, seq=first.seq, attempt=first.attempt, slice=f.slice + 1)
+            f = self.expect(oae.OFFER, seq=first.seq, slice=f.slice + 1)
             data.append(f.payload)
         return first, data
 
     def reflect(self, offer, slices, **given):
         """Say what was heard."""
-        self.send(oae.REFLECT, **({"seq": offer.seq, "attempt": offer.attempt, "kind": offer.kind,
+        self.send(oae.REFLECT, **({"seq": offer.seq, "kind": offer.kind,
                                    "payload": oae.reflect_body(slices)} | given))
 
     def have(self, offer, slices, **given):
         """Say which slices are here."""
-        self.send(oae.ACK, **({"seq": offer.seq, "attempt": offer.attempt, "kind": offer.kind,
+        self.send(oae.ACK, **({"seq": offer.seq, "kind": offer.kind,
                                "payload": sum(1 << n for n in slices).to_bytes(8, "big")} | given))
 
     def accept(self, **wanted):
@@ -347,6 +354,15 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         self.reflect(offer, slices)
         self.rx = offer.seq
         return b"".join(slices)
+
+    def accept_void(self, **wanted):
+        """The same of nothing, which takes the place of what was reversed."""
+        return self.accept(kind=oae.VOID, flags=oae.LAST, payload=b"", **wanted)
+
+    def voided(self, seq):
+        """Nothing takes the place of this number, is reflected, and committed alone."""
+        self.accept_void(seq=seq)
+        self.expect(oae.COMMIT, tx=seq)
 
 
 class Stranger(Peer):

@@ -12,12 +12,12 @@ VERSION = 2
 HDR_LEN = 48
 MAX_SLICES = 64
 
-SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT, REFUSE, READY, REVERSE, \
-    DONE, HELLO, NOLINK, PATH, ASK, ACK = range(1, 18)
+SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT, REFUSE, READY = range(1, 11)
+DONE, HELLO, NOLINK, PATH, ASK, ACK = range(12, 18)     # 11 is free
 OPCODES = ("SYNC", "SYNC_ACK", "SYNC_CHK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLECT", "COMMIT",
-           "REFUSE", "READY", "REVERSE", "DONE", "HELLO", "NOLINK", "PATH", "ASK", "ACK")
+           "REFUSE", "READY", None, "DONE", "HELLO", "NOLINK", "PATH", "ASK", "ACK")
 
-QUESTIONS = (OFFER, COMMIT, REVERSE, ASK)       # these have a number
+QUESTIONS = (OFFER, COMMIT, ASK)                # these have a number
 ANSWERS = (REFLECT, REFUSE, READY, DONE, ACK)   # and these say which were heard
 
 EXPRESS, LAST, RESUME, WANT_DONE = (1 << n for n in range(4))
@@ -181,7 +181,7 @@ class Frame:  # pylint: disable=too-many-instance-attributes
     tx: int = 0
     rx: int = 0
     seq: int = 0
-    attempt: int = 0
+    zero: int = 0           # byte 28
     kind: int = 0
     reason: int = 0
     room: int = 0
@@ -205,7 +205,7 @@ class Frame:  # pylint: disable=too-many-instance-attributes
         def header(digest):
             return _HEADER.pack(self.version << 4 | ext, self.opcode, self.vc, self.flags,
                                 length, self.slice, self.kind, self.src_ltag, self.dst_ltag,
-                                self.tx, self.rx, self.seq, self.attempt, self.room,
+                                self.tx, self.rx, self.seq, self.zero, self.room,
                                 self.reason, self.marks, self.pn, self.map, digest) + self.via
 
         digest = self.digest
@@ -219,12 +219,12 @@ class Frame:  # pylint: disable=too-many-instance-attributes
         """What some bytes from the wire say; ValueError if they are not a good frame."""
         if len(raw) < 14 + HDR_LEN:
             raise ValueError("short frame")
-        (first, opcode, vc, flags, length, slice_, kind, src_ltag, dst_ltag, tx, rx, seq, attempt,
+        (first, opcode, vc, flags, length, slice_, kind, src_ltag, dst_ltag, tx, rx, seq, zero,
          room, reason, marks, pn, map_, digest) = _HEADER.unpack_from(raw, 14)
         begin = 14 + HDR_LEN
         at = begin + (first & 15) * 4
         f = cls(opcode=opcode, dst=raw[:6], src=raw[6:12], vc=vc, flags=flags, slice=slice_,
-                src_ltag=src_ltag, dst_ltag=dst_ltag, tx=tx, rx=rx, seq=seq, attempt=attempt,
+                src_ltag=src_ltag, dst_ltag=dst_ltag, tx=tx, rx=rx, seq=seq, zero=zero,
                 kind=kind, reason=reason, room=room, marks=marks, pn=pn, map=map_,
                 payload=raw[at:at + length], via=raw[begin:at],
                 version=first >> 4, ethertype=int.from_bytes(raw[12:14], "big"),
@@ -238,9 +238,8 @@ class Frame:  # pylint: disable=too-many-instance-attributes
     @property
     def name(self):
         """The opcode's name."""
-        if 0 < self.opcode <= len(OPCODES):
-            return OPCODES[self.opcode - 1]
-        return f"opcode {self.opcode}"
+        known = 0 < self.opcode <= len(OPCODES) and OPCODES[self.opcode - 1]
+        return known or f"opcode {self.opcode}"
 
     def _sync(self, n):
         return _SYNC.unpack(self.payload)[n]

@@ -116,7 +116,6 @@ size_t wire_build(const struct wire_frame *f, uint8_t *buf)
 	put32(p + OAE_OFF_TX, f->tx);
 	put32(p + OAE_OFF_RX, f->rx);
 	put32(p + OAE_OFF_SEQ, f->seq);
-	p[OAE_OFF_ATTEMPT] = f->attempt;
 	p[OAE_OFF_ROOM] = f->room;
 	p[OAE_OFF_REASON] = f->reason;
 	p[OAE_OFF_MARKS] = f->marks;
@@ -180,7 +179,6 @@ int wire_parse(struct wire_frame *f, const uint8_t *buf, size_t len)
 	f->tx = get32(p + OAE_OFF_TX);
 	f->rx = get32(p + OAE_OFF_RX);
 	f->seq = get32(p + OAE_OFF_SEQ);
-	f->attempt = p[OAE_OFF_ATTEMPT];
 	f->kind = p[OAE_OFF_KIND];
 	f->room = p[OAE_OFF_ROOM];
 	f->reason = p[OAE_OFF_REASON];

@@ -28,7 +28,6 @@ struct wire_frame {
 	uint8_t opcode;
 	uint8_t vc;
 	uint8_t flags;
-	uint8_t attempt;
 	uint8_t kind;
 	uint8_t slice;
 	uint8_t reason;

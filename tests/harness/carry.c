@@ -191,6 +191,9 @@ void h_requeue(struct h_event *ev, struct h_tx *tx, h_id id)
 {
 	struct h_queue *q = queue_of(ev, tx);
 
+	if (tx->delivered && !ev->anything)
+		h_fail(ev, id, "G1: # is posted again, and was delivered");
+	tx->offered = false;
 	tx->at_link = false;
 	tx->next = q->first;
 	if (!q->first)
@@ -441,8 +444,8 @@ static void send_offer(struct h_event *ev, struct oae_send *s)
 	struct h_tx *tx;
 
 	if (f->kind == OAE_VOID) {
-		if (s->handle || !oae_link_windowed(&ev->end->link))
-			h_fail(ev, 0, "a VOID of something, or without a window");
+		if (s->handle)
+			h_fail(ev, 0, "a VOID of something");
 		if (h_send)
 			h_send(ev, f, NULL, 0);
 		return;
@@ -506,7 +509,6 @@ void h_finish(struct h_event *ev)
 		if (ev->a->overflow)
 			h_fail(ev, 0, "actions overflow");
 		h_sends(ev);
-		h_refused(ev);
 		if (ev->stop || !ev->end->tag)
 			return;
 		if (n++ > 2 * OAE_WINDOW_MAX)

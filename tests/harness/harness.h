@@ -49,7 +49,7 @@ struct h_tx {
 	bool lost : 1;		/* its sender crashed: no outcome is reported */
 	bool delivered : 1;	/* or taken, or applied */
 	bool excused : 1;	/* committed, and lost because an end died */
-	bool offered : 1;	/* and not refused since; never set for a half */
+	bool offered : 1;	/* since it was posted last; never set for a half */
 	bool lent : 1;		/* SWAP: went out in a REFLECT */
 	bool answered : 1;	/* SWAP, VERB: the other half or the answer has come */
 	bool unwanted : 1;	/* SWAP: cancelled while lent */
@@ -153,7 +153,6 @@ void h_note(struct h_event *ev, u8 note);
 void h_keeps(struct h_event *ev, const struct oae_op *op);
 struct h_tx *h_offers(struct h_event *ev, const struct oae_send *s);
 void h_lends(struct h_event *ev, const struct oae_send *s);
-void h_refused(struct h_event *ev);
 void h_ended(struct h_event *ev, struct h_tx *tx, h_id id, u8 outcome, int err);
 void h_confirmed(struct h_event *ev);
 void h_hand_over(struct h_event *ev, u8 op, unsigned int n, h_id mine);

@@ -130,36 +130,6 @@ void h_lends(struct h_event *ev, const struct oae_send *s)
 	}
 }
 
-static void not_offered(struct h_event *ev, const struct oae_post *p)
-{
-	struct h_tx *tx = h_find(ev, H_OF(p->handle));
-
-	if (tx)
-		tx->offered = false;
-}
-
-/**
- * h_refused() - after an event: a refused transaction counts as never offered
- * @ev: the event
- */
-void h_refused(struct h_event *ev)
-{
-	const struct oae_link *l = &ev->end->link;
-	const struct oae_lane *n;
-	u32 i;
-
-	if (!ev->end->tag)
-		return;
-	for (i = 1; i <= l->nlanes; i++) {
-		n = oae_lane(l, l->tx + i);
-		if (n->state == OAE_OFFER_PARKED && n->p.handle)
-			not_offered(ev, &n->p);
-	}
-	for (i = 0; i < l->naside; i++)
-		if (oae_aside(l, i)->handle)
-			not_offered(ev, oae_aside(l, i));
-}
-
 /* --- outcomes (G2, G3) --- */
 
 static void not_undelivered(struct h_end *e, unsigned int i)
@@ -577,12 +547,9 @@ static void check_kinds(struct h_event *ev)
 	    (l->half.state == OAE_HALF_POSTED || l->next_valid))
 		h_fail(ev, id, "G4: what waits is not offered");
 	/*
-	 * A hostile peer may end the half while frozen: the parked one returns later. With a
-	 * window, or after a run with one, others may be under way that the half waits for.
+	 * The numbers that were given end before the half is offered: nothing takes their place.
 	 */
-	if (l->naside && !offered && !ev->anything &&
-	    (ev->peer || l->state == OAE_OPEN) &&
-	    !((oae_link_windowed(l) || l->pair) && (l->nlanes || l->state != OAE_OPEN)))
+	if (l->naside && !offered && !ev->anything && !l->nlanes && l->state == OAE_OPEN)
 		h_fail(ev, 0, "one stands aside, and for no half");
 	if (!e->tag || l->half.state == OAE_HALF_NONE)
 		return;
@@ -600,7 +567,8 @@ static void check_kept(struct h_event *ev)
 {
 	const struct h_end *e = ev->end;
 	const struct oae_link *l = &e->link;
-	unsigned int i, held = 0, parked = 0, due = 0, waits = 0, shut = 0, n;
+	unsigned int i, held = 0, parked = 0, due = 0, waits = 0, voids = 0, n;
+	const struct oae_lane *lane;
 	const struct oae_hold *h;
 	bool firm = true, verb;
 	u32 seq;
@@ -629,11 +597,12 @@ static void check_kept(struct h_event *ev)
 	if (held != l->nheld || waits != l->nwait)
 		h_fail(ev, 0, "the link has miscounted what it holds");
 	for (i = 1; i <= l->nlanes; i++) {
-		parked += oae_lane(l, l->tx + i)->state == OAE_OFFER_PARKED;
-		due += !!oae_lane(l, l->tx + i)->due;
-		shut += oae_lane(l, l->tx + i)->shuts;
+		lane = oae_lane(l, l->tx + i);
+		parked += lane->state == OAE_OFFER_PARKED;
+		due += !!lane->due;
+		voids += lane->p.kind == OAE_VOID && lane->state != OAE_OFFER_REFLECTED;
 	}
-	if (l->state == OAE_OPEN && shut != l->nshut)
+	if (l->state == OAE_OPEN && voids != l->nvoid)
 		h_fail(ev, 0, "the link has miscounted for what verbs wait");
 	if (l->state == OAE_OPEN && (parked != l->nparked || due != l->ndue))
 		h_fail(ev, 0, "the link has miscounted what is parked or due");
@@ -686,8 +655,6 @@ void h_check(struct h_event *ev)
 /**
  * h_idle() - is nothing in progress at an end?
  * @e: the end
- *
- * Slices of a reversed offer may stay if its REVERSE was lost.
  *
  * Return: true if its link is OPEN and idle, or there is none.
  */

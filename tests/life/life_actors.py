@@ -618,7 +618,7 @@ class Flood(Actor):
         return oae.Frame(opcode, dst=mac(d.choice(HOSTS)),
                          src=f"02:0a:e0:5{d.randrange(2)}:00:{d.randrange(64):02x}",
                          vc=d.randrange(3), src_ltag=d.getrandbits(32), dst_ltag=d.getrandbits(32),
-                         seq=d.randrange(3), attempt=1, flags=d.choice((0, 0, 2)), payload=body)
+                         seq=d.randrange(3), flags=d.choice((0, 0, 2)), payload=body)
 
     def do_flood(self):
         """Many, back to back."""

@@ -23,15 +23,15 @@ def cases(peer):
         return peer.frame(oae.COMMIT, **(good | bad))
 
     def offer(**bad):
-        return peer.frame(oae.OFFER, **({"seq": peer.tx + 1, "attempt": 9, "flags": oae.LAST,
+        return peer.frame(oae.OFFER, **({"seq": peer.tx + 1, "flags": oae.LAST,
                                          "payload": b"x" * 64} | bad))
 
     def reflect(**bad):
-        return peer.frame(oae.REFLECT, **({"seq": peer.rx + 1, "attempt": 1, "payload":
+        return peer.frame(oae.REFLECT, **({"seq": peer.rx + 1, "payload":
                                            oae.reflect_body([b"offered"])} | bad))
 
     def refuse(**bad):
-        return peer.frame(oae.REFUSE, **({"seq": peer.rx + 1, "attempt": 1,
+        return peer.frame(oae.REFUSE, **({"seq": peer.rx + 1,
                                           "reason": oae.BUSY} | bad))
 
     yield "nothing behind the Ethernet header", "short", commit().pack()[:14]
@@ -51,7 +51,7 @@ def cases(peer):
     for ext in (1, 3, 15):
         yield f"{ext} words without via", "hlen", commit(ext=ext, tail=bytes(60))
     yield "via in no extension", "hlen", commit(flags=oae.VIA)
-    for opcode in (0, 18, 128, 255):
+    for opcode in (0, 11, 18, 128, 255):
         yield f"opcode {opcode}", "opcode", peer.frame(opcode, **good)
     yield "the reserved flag", "flags", commit(flags=0x80)
     yield "the free flag", "flags", commit(flags=0x10)
@@ -63,7 +63,7 @@ def cases(peer):
     yield "digest 0", "digest", commit(digest=0)
     yield "payload of another slice", "digest", offer(
         digest=int.from_bytes(offer(slice=1).pack()[54:62], "big"))
-    for at in (16, 22, 26, 33, 37, 41, 42, 49):
+    for at in (16, 22, 26, 33, 37, 41, 44, 49):
         packet = bytearray(commit().pack())
         packet[at] ^= 4
         yield f"header byte {at - 14} flipped", "digest", bytes(packet)
@@ -71,6 +71,10 @@ def cases(peer):
     packet[-1] ^= 1
     yield "payload flipped", "digest", bytes(packet)
 
+    yield "byte 28 of a COMMIT", "field", commit(zero=1)
+    yield "byte 28 of an OFFER", "field", offer(zero=255)
+    yield "byte 28 of a REFLECT", "field", reflect(zero=1)
+    yield "byte 28 of a CLOSE", "field", peer.frame(oae.CLOSE, zero=128)
     yield "kind 255", "field", commit(kind=255)
     yield "OFFER of a VOID, two slices", "field", offer(kind=oae.VOID, slice=1, payload=b"")
     yield "OFFER of a VOID, express", "field", offer(kind=oae.VOID, payload=b"",
@@ -90,7 +94,6 @@ def cases(peer):
     yield "REFLECT of a verb, no answer", "field", reflect(kind=oae.VERB, payload=bytes(16))
     yield "a slice of a COMMIT", "field", commit(slice=1)
     yield "a COMMIT with payload", "field", commit(payload=b"x")
-    yield "OFFER, attempt 0", "field", offer(attempt=0)
     yield "OFFER, slice 64", "field", offer(slice=64)
     yield "OFFER, slice 255", "field", offer(slice=255)
     yield "a map of a COMMIT", "field", commit(map=1)
@@ -99,22 +102,16 @@ def cases(peer):
     yield "REFLECT, room 129", "field", reflect(room=129)
     yield "REFUSE, a mark that there is not", "field", refuse(marks=2)
     yield "a number of a CLOSE", "field", peer.frame(oae.CLOSE, pn=1)
-    yield "REFLECT, attempt 0", "field", reflect(attempt=0)
     yield "REFLECT, short body", "field", reflect(payload=bytes(15))
     yield "REFLECT of a message, long body", "field", reflect(payload=bytes(17))
-    yield "REFUSE, attempt 0", "field", refuse(attempt=0)
     yield "REFUSE, no reason", "field", refuse(reason=0)
     yield "REFUSE, a reason of CLOSE", "field", refuse(reason=oae.POLICY)
     yield "REFUSE, reason 2", "field", refuse(reason=2)
     yield "REFUSE BUSY with payload", "field", refuse(payload=bytes(8))
     yield "OFFER, a mark of an answer", "field", offer(marks=oae.NOW)
-    yield "ASK, attempt 0", "field", peer.frame(oae.ASK, seq=1, attempt=0)
-    yield "ASK, a mark of an OFFER", "field", peer.frame(oae.ASK, seq=1, attempt=1, marks=oae.ANSWER)
-    yield "ACK, attempt 0", "field", peer.frame(oae.ACK, seq=1, attempt=0, payload=bytes(8))
-    yield "ACK, short", "field", peer.frame(oae.ACK, seq=1, attempt=1, payload=bytes(7))
-    yield "ACK, long", "field", peer.frame(oae.ACK, seq=1, attempt=1, payload=bytes(16))
-    yield "REVERSE, attempt 0", "field", peer.frame(oae.REVERSE, seq=1, attempt=0)
-    yield "REVERSE with payload", "field", peer.frame(oae.REVERSE, seq=1, attempt=1, payload=b"x")
+    yield "ASK, a mark of an OFFER", "field", peer.frame(oae.ASK, seq=1, marks=oae.ANSWER)
+    yield "ACK, short", "field", peer.frame(oae.ACK, seq=1, payload=bytes(7))
+    yield "ACK, long", "field", peer.frame(oae.ACK, seq=1, payload=bytes(16))
     yield "CLOSE with a reason of REFUSE", "field", peer.frame(oae.CLOSE, reason=oae.BUSY)
     yield "CLOSE with payload", "field", peer.frame(oae.CLOSE, payload=b"x")
     for opcode in (oae.CLOSE_ACK, oae.READY, oae.DONE, oae.NOLINK):
@@ -173,7 +170,7 @@ class Malformed(OneScript):
             peer.anew()
         peer.offered(b"held")
         self.a.write(b"offered", nonblock=True, target=peer.mac, vc=vc)
-        peer.take(seq=1, attempt=1)
+        peer.take(seq=1)
         return peer
 
     def inject(self, peer, bad):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""seq, attempt, tx and rx: the bookkeeping of section 4, as it is seen on the wire.
+"""seq, tx and rx: the bookkeeping of section 4, as it is seen on the wire.
 
 A scripted peer loses, repeats and takes back what it likes, and says what the kernel must say.
 """
@@ -61,11 +61,11 @@ class Sequence(OneScript):
     # The kernel offers.
 
     def test_numbers_go_up(self):
-        """seq is tx + 1, from 1 on, its low bit alternates; attempt begins at 1 for each."""
+        """seq is tx + 1, from 1 on, and its low bit alternates."""
         peer = self.peer().open()
         for seq in range(1, 6):
             self.post(peer, b"message %d" % seq)
-            offer, _ = peer.take(seq=seq, attempt=1, tx=seq - 1, rx=0, flags=oae.LAST)
+            offer, _ = peer.take(seq=seq, tx=seq - 1, rx=0, flags=oae.LAST)
             self.assertEqual(offer.seq & 1, seq & 1)
             peer.reflect(offer, [offer.payload])
             peer.rx = seq
@@ -96,7 +96,7 @@ class Sequence(OneScript):
         """Back to back, in order, LAST on the last; the reflection covers the whole."""
         peer = self.peer().open()
         self.post(peer, BIG)
-        offer, slices = peer.take(seq=1, attempt=1, slice=0)
+        offer, slices = peer.take(seq=1, slice=0)
         self.assertEqual([len(s) for s in slices], [1452, 1452, 1452, 764])
         self.assertEqual(b"".join(slices), BIG)
         self.reflected(peer, offer, slices)
@@ -109,13 +109,16 @@ class Sequence(OneScript):
         self.assertEqual({len(s) for s in slices[:-1]}, {552})
 
     def test_wrong_reflection(self):
-        """What is reflected is not what was said: a new attempt, nothing committed."""
+        """What is reflected is not what was said: nothing is committed, and the run ends."""
         peer = self.peer().open()
         self.post(peer, b"say after me")
-        for attempt, wrong in ((1, [b"say after he"]), (2, [b"say after me "]), (3, [b"Say"])):
-            offer, slices = peer.take(seq=1, attempt=attempt, tx=0)
+        before = self.a.stat("note_mismatch")
+        for wrong in [b"say after he"], [b"say after me "], [b"Say"]:
+            offer, slices = peer.take(seq=1, tx=0)
             peer.reflect(offer, wrong)
-        offer, slices = peer.take(seq=1, attempt=4, tx=0)
+            peer.follow()
+        offer, slices = peer.take(seq=1, tx=0)
+        self.assertEqual(self.a.stat("note_mismatch") - before, 3)
         self.assertEqual(self.tag(peer)["tx"], 0)
         self.reflected(peer, offer, slices)
 
@@ -123,25 +126,26 @@ class Sequence(OneScript):
         """The digest alone is not enough: the first bytes must be right, too."""
         peer = self.peer().open()
         self.post(peer, b"say after me")
-        offer, slices = peer.take(seq=1, attempt=1)
+        offer, slices = peer.take(seq=1)
         body = oae.reflect_body(slices)
         peer.reflect(offer, slices, payload=body[:-1] + b"?")
-        offer, slices = peer.take(seq=1, attempt=2)
+        peer.follow()
+        offer, slices = peer.take(seq=1)
         self.reflected(peer, offer, slices)
 
     def test_old_reflections(self):
-        """A reflection of another seq or attempt commits nothing."""
+        """A reflection of another seq or kind commits nothing."""
         peer = self.peer().open()
         self.post(peer, b"mine")
-        offer, slices = peer.take(seq=1, attempt=1)
+        offer, slices = peer.take(seq=1)
         before = self.a.stats()
-        for other in ({"seq": 0}, {"seq": 2}, {"attempt": 2}, {"attempt": 255}):
+        for other in ({"seq": 0}, {"seq": 2}, {"kind": oae.VOID}, {"kind": oae.PACK}):
             peer.reflect(offer, slices, **other)
         peer.silence()
         after = self.a.stats()
         self.assertEqual(self.tag(peer)["tx"], 0)
         self.assertEqual([after[f"note_old_{n}"] - before[f"note_old_{n}"]
-                          for n in ("seq", "attempt")], [2, 2])
+                          for n in ("seq", "content")], [2, 2])
         self.reflected(peer, offer, slices)
         peer.reflect(offer, slices)     # and again: it has not heard of the commit
         peer.expect(oae.COMMIT, tx=1)
@@ -151,89 +155,131 @@ class Sequence(OneScript):
         self.assertEqual(self.tag(peer)["tx"], 1)
 
     def test_what_is_missing(self):
-        """ACK says which slices are there: the others come, of the same attempt."""
+        """ACK says which slices are there: the others come."""
         peer = self.peer().open()
         self.post(peer, BIG)
-        first, slices = peer.take(seq=1, attempt=1)
+        first, slices = peer.take(seq=1)
         peer.have(first, (1, 3))
         for n, marks in ((0, 0), (2, oae.ANSWER)):
-            f = peer.expect(oae.OFFER, seq=1, attempt=1, slice=n, flags=0, marks=marks)
+            f = peer.expect(oae.OFFER, seq=1, slice=n, flags=0, marks=marks)
             self.assertEqual(f.payload, slices[n])
         peer.silence()
         peer.have(first, (1, 3), pn=4, map=0b111)       # sent before these were heard
         peer.silence()
         peer.have(first, (0, 1, 3))
-        peer.expect(oae.OFFER, seq=1, attempt=1, slice=2, flags=0, marks=oae.ANSWER)
+        peer.expect(oae.OFFER, seq=1, slice=2, flags=0, marks=oae.ANSWER)
         self.reflected(peer, first, slices)
 
     def test_nothing_came(self):
         """ACK of nothing: what was sent is sent again."""
         peer = self.peer().open()
         self.post(peer, BIG)
-        first, slices = peer.take(seq=1, attempt=1)
+        first, slices = peer.take(seq=1)
         peer.have(first, ())
-        self.assertEqual(peer.take(seq=1, attempt=1, slice=0)[1], slices)
+        self.assertEqual(peer.take(seq=1, slice=0)[1], slices)
         self.reflected(peer, first, slices)
 
     def test_busy_and_ready(self):
-        """REFUSE BUSY parks; READY brings it again, as a new attempt."""
+        """REFUSE BUSY parks; READY brings it again."""
         peer = self.peer().open()
         self.post(peer, b"later")
-        peer.take(seq=1, attempt=1)
-        peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        peer.take(seq=1)
+        peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
         peer.silence()
         self.assertEqual(self.tag(peer)["offer"], "parked")
         peer.send(oae.READY, seq=1)
-        self.accepted(peer, b"later", seq=1, attempt=2)
+        self.accepted(peer, b"later", seq=1)
+
+    def test_busy_and_taken(self):
+        """Refused for now, and a late copy of it was taken after all: that is as good."""
+        peer = self.peer().open()
+        self.post(peer, b"later")
+        offer, slices = peer.take(seq=1)
+        peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
+        self.reflected(peer, offer, slices)
+
+    def test_busy_is_late(self):
+        """A refusal for now that has not heard the last offer is of the one before."""
+        peer = self.peer().open()
+        self.post(peer, b"later")
+        first, _ = peer.take(seq=1)
+        peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
+        peer.send(oae.READY, seq=1)
+        offer, slices = peer.take(seq=1)
+        before = self.a.stat("note_old_content")
+        peer.send(oae.REFUSE, seq=1, reason=oae.BUSY, pn=first.pn, map=0)
+        peer.silence()
+        self.assertEqual(self.tag(peer)["offer"], "out")
+        self.assertEqual(self.a.stat("note_old_content") - before, 1)
+        self.reflected(peer, offer, slices)
 
     def test_busy_and_ready_lost(self):
         """READY was lost: it is offered again at the keepalive interval."""
         self.set(self.a, keepalive_ms=50)
         peer = self.peer().open()
         self.post(peer, b"later")
-        peer.take(seq=1, attempt=1)
-        peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        peer.take(seq=1)
+        peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
         f = peer.next()
         while f.opcode != oae.OFFER:        # probes may come first
             f = peer.next()
-        self.assertEqual((f.seq, f.attempt), (1, 2))
+        self.assertEqual((f.seq, f.payload), (1, b"later"))
 
-    def test_reverse_and_reuse(self):
-        """A signal reverses what is out; its seq serves the next, with a higher attempt."""
+    def test_void(self):
+        """A signal reverses what is out: nothing takes its place, and the next waits for that."""
         peer = self.peer().open()
         writer = self.a.start_write(b"never mind", vc=peer.vc)
-        offer, slices = peer.take(seq=1, attempt=1)
+        offer, slices = peer.take(seq=1)
         self.interrupt(writer)
-        peer.expect(oae.REVERSE, seq=1, attempt=1, tx=0)
-        peer.reflect(offer, slices)     # too late
-        peer.expect(oae.REVERSE, seq=1, attempt=1, tx=0)
+        void, _ = peer.take(seq=1, kind=oae.VOID, flags=oae.LAST, payload=b"", tx=0)
         self.post(peer, b"but this")
-        self.accepted(peer, b"but this", seq=1, attempt=2, tx=0)
+        peer.reflect(offer, slices)     # too late
+        peer.silence()
+        peer.reflect(void, [b""])
+        peer.rx = 1
+        self.accepted(peer, b"but this", seq=2, tx=1)
         peer.silence()
 
-    def test_reverse_parked(self):
-        """What is parked is not in flight: it is reversed freely, and not offered again."""
+    def test_void_for_what_is_parked(self):
+        """What is parked is reversed freely; its number was given, and is nothing's then."""
         peer = self.peer().open()
         writer = self.a.start_write(b"never mind", vc=peer.vc)
-        peer.take(seq=1, attempt=1)
-        peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        peer.take(seq=1)
+        peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
         wait_for(lambda: self.tag(peer)["offer"] == "parked", "the offer to be parked")
         self.interrupt(writer)
+        peer.voided(1)
         peer.send(oae.READY, seq=1)
         peer.silence()
 
-    def test_attempts_used_up(self):
-        """attempt is a byte: after 255 the link freezes, and a new run begins at 1."""
+    def test_void_for_what_is_refused(self):
+        """Refused for good likewise; a refusal of nothing, or a late one, is none."""
         peer = self.peer().open()
-        self.post(peer, b"again")
-        for attempt in range(1, 256):
-            offer, _ = peer.take(seq=1, attempt=attempt)
-            peer.reflect(offer, [b"wrong"])
-        sync = peer.expect(oae.SYNC, dst_ltag=peer.ltag)
-        peer.far_ltag = sync.src_ltag
-        peer.ltag = peer.draw()
-        peer.resolve()
-        self.accepted(peer, b"again", seq=1, attempt=1)
+        writer = self.a.start_write(b"too much", vc=peer.vc)
+        peer.take(seq=1)
+        peer.send(oae.REFUSE, seq=1, reason=oae.TOO_BIG)
+        self.assertEqual(writer.result(), -errno.EMSGSIZE)
+        void, _ = peer.take(seq=1, kind=oae.VOID)
+        before = self.a.stat("note_old_content")
+        peer.send(oae.REFUSE, seq=1, reason=oae.TOO_BIG)
+        peer.send(oae.REFUSE, seq=1, reason=oae.KIND, kind=oae.VOID)
+        peer.silence()
+        self.assertEqual(self.a.stat("note_old_content") - before, 2)
+        self.reflected(peer, void, [b""])
+
+    def test_void_for_what_never_went(self):
+        """A number that was not given has none: what waits moves up."""
+        peer = self.peer().open()
+        self.post(peer, b"first")
+        offer, slices = peer.take(seq=1)
+        posted = self.a.stat("posted")
+        writer = self.a.start_write(b"never", vc=peer.vc)
+        wait_for(lambda: self.a.stat("posted") > posted, "it to be posted")
+        self.interrupt(writer)
+        self.post(peer, b"third")
+        peer.reflect(offer, slices)
+        peer.rx = 1
+        self.accepted(peer, b"third", seq=2)
 
     # A run ends, what is in flight is resolved.
 
@@ -241,9 +287,9 @@ class Sequence(OneScript):
         """Not delivered there: offered again as for the first time, under the same seq."""
         peer = self.peer().open()
         self.post(peer, b"once more")
-        peer.take(seq=1, attempt=1)
+        peer.take(seq=1)
         peer.anew()
-        self.accepted(peer, b"once more", seq=1, attempt=1)
+        self.accepted(peer, b"once more", seq=1)
 
     def test_commit_lost(self):
         """The COMMIT was lost: the kernel's SYNC says tx, and that is enough to deliver."""
@@ -264,11 +310,11 @@ class Sequence(OneScript):
         self.post(peer, b"something before it")
         self.post(peer, BIG)
         peer.accept(seq=1)
-        first, slices = peer.take(seq=2, attempt=1)
+        first, slices = peer.take(seq=2)
         peer.anew()
-        peer.expect(oae.OFFER, seq=2, attempt=1, slice=3, flags=oae.RESUME | oae.LAST)
+        peer.expect(oae.OFFER, seq=2, slice=3, flags=oae.RESUME | oae.LAST)
         peer.silence()
-        peer.reflect(first, slices, attempt=1)
+        peer.reflect(first, slices)
         peer.expect(oae.COMMIT, tx=2)
 
     def test_no_resume_after_another_content(self):
@@ -278,21 +324,22 @@ class Sequence(OneScript):
         peer.accept(seq=1)
         peer.expect(oae.COMMIT)
         writer = self.a.start_write(BIG[::-1], vc=peer.vc)
-        peer.take(seq=2, attempt=1)
+        peer.take(seq=2)
+        peer.freeze()
         self.interrupt(writer)
-        peer.expect(oae.REVERSE)
         self.post(peer, BIG)
-        peer.take(seq=2, attempt=2)
+        peer.resolve()
+        self.assertEqual(b"".join(peer.take(seq=2, slice=0, flags=0)[1]), BIG)
         peer.anew()
-        self.assertEqual(peer.accept(seq=2, attempt=1, slice=0, flags=0), BIG)
+        self.assertEqual(peer.accept(seq=2, slice=0, flags=0), BIG)
 
     def test_asked(self):
         """The answer is missing: it is asked for, and no slice is sent again."""
         self.set(self.a, stall_min_us=20000)
         peer = self.peer().open()
         self.post(peer, BIG)
-        offer, slices = peer.take(seq=1, attempt=1)
-        asked = peer.expect(oae.ASK, seq=1, attempt=1, kind=oae.MESSAGE, flags=0, payload=b"")
+        offer, slices = peer.take(seq=1)
+        asked = peer.expect(oae.ASK, seq=1, kind=oae.MESSAGE, flags=0, payload=b"")
         self.assertGreater(asked.pn, offer.pn + 3)
         self.reflected(peer, offer, slices)
 
@@ -301,9 +348,9 @@ class Sequence(OneScript):
         self.set(self.a, stall_min_us=20000)
         peer = self.peer().open()
         self.post(peer, b"echo?")
-        peer.take(seq=1, attempt=1)
+        peer.take(seq=1)
         for _ in range(6):
-            peer.expect(oae.ASK, seq=1, attempt=1)
+            peer.expect(oae.ASK, seq=1)
         wait_for(lambda: self.tag(peer)["state"] == "SYNC_SENT", "the link to freeze", 10)
         old = peer.far_ltag
         peer.ltag = peer.draw()
@@ -316,14 +363,14 @@ class Sequence(OneScript):
         while f.opcode == oae.SYNC:         # asked more than once
             f = peer.next()
         self.assertEqual(f.opcode, oae.SYNC_ACK)
-        self.accepted(peer, b"echo?", seq=1, attempt=1)
+        self.accepted(peer, b"echo?", seq=1)
 
     # The peer offers.
 
     def test_delivered_on_commit_only(self):
         """Held and reflected is not delivered; tx == rx + 1 on any frame of the run delivers."""
         peer = self.peer().open()
-        carriers = (oae.COMMIT, oae.OFFER, oae.READY, oae.DONE, oae.REVERSE, oae.SYNC)
+        carriers = (oae.COMMIT, oae.OFFER, oae.READY, oae.DONE, oae.ASK, oae.SYNC)
         for n, opcode in enumerate(carriers):
             peer.offered(b"by %d" % opcode)
             self.assertEqual(self.a.read_all(), b"", oae.OPCODES[opcode - 1])
@@ -335,12 +382,11 @@ class Sequence(OneScript):
                 peer.send(oae.COMMIT)
                 self.assertEqual(wait_for(self.a.read_all, "the carrier"), b"carries")
                 continue
-            given = {"seq": peer.tx + 1, "attempt": 1} if opcode == oae.REVERSE else {}
-            peer.send(opcode, **given)
+            peer.send(opcode, seq=peer.tx + 1)
             if opcode == oae.SYNC:
                 peer.expect(oae.SYNC_ACK, rx=n + 2)
-            if opcode == oae.REVERSE:
-                peer.attempt = 1
+            if opcode == oae.ASK:
+                peer.expect(oae.ACK, have=0)
             peer.silence()
             self.assertEqual(self.a.read_all(), b"by %d" % opcode, oae.OPCODES[opcode - 1])
 
@@ -348,46 +394,107 @@ class Sequence(OneScript):
         """The same offer again gets the same reflection again."""
         peer = self.peer().open()
         peer.offered(b"twice")
-        peer.offered(b"twice", attempt=1)
+        peer.offered(b"twice")
         peer.commit()
-        peer.offer(b"twice", attempt=1, seq=1)      # delivered long since
+        peer.offer(b"twice", seq=1)      # delivered long since
         self.delivered(peer, b"twice")
 
-    def test_newer_attempt_replaces(self):
-        """A newer attempt replaces what is held, whatever is in it; an older one is dropped."""
+    def test_one_content(self):
+        """A number has one content: of another nothing is used, and what is held is told again."""
         peer = self.peer().open()
         peer.offered(b"first thought")
-        peer.offered(b"second thought", attempt=7)
-        peer.offer(b"third thought", attempt=3)
-        peer.silence()
-        self.committed(peer, b"second thought")
+        peer.offer(b"second thought")
+        peer.expect(oae.REFLECT, seq=1, payload=oae.reflect_body([b"first thought"]))
+        self.committed(peer, b"first thought")
 
-    def test_reverse(self):
-        """REVERSE drops what is held, and late slices of it; the seq serves the next attempt."""
+    def test_void_absorbs(self):
+        """Nothing takes the place of what is held, for good: late copies of that are dropped."""
         peer = self.peer().open()
         peer.offered(b"not this")
-        peer.send(oae.REVERSE, seq=1, attempt=1)
-        peer.offer(b"not this", attempt=1)      # a copy that was delayed
+        before = self.a.stats()
+        peer.void()
+        peer.offer(b"not this")         # a copy that was delayed
+        peer.send(oae.ASK, seq=1)
         peer.silence()
-        self.assertEqual(self.tag(peer)["hold"], "reversed")
-        peer.offered(b"but this", attempt=2)
+        after = self.a.stats()
+        self.assertEqual([after[f"note_{n}"] - before[f"note_{n}"]
+                          for n in ("dropped", "old_content")], [1, 2])
+        peer.void()                     # the same offer again
+        peer.commit()
+        peer.offered(b"but this")
         self.committed(peer, b"but this")
 
-    def test_reverse_overtakes(self):
-        """REVERSE comes before the offer it takes back: that is never held."""
+    def test_void_overtakes(self):
+        """It comes before the offer that it takes back: that is never held."""
         peer = self.peer().open()
-        peer.send(oae.REVERSE, seq=1, attempt=1)
-        peer.offer(b"too late", attempt=1)
+        peer.void()
+        peer.offer(b"too late")
         peer.silence()
-        self.assertEqual(self.tag(peer)["hold"], "reversed")
-        peer.offered(b"fresh", attempt=2)
+        peer.commit()
+        peer.offered(b"fresh")
+        self.committed(peer, b"fresh")
+
+    def test_void_replaces(self):
+        """Whatever became of what it takes back: some slices are here, or it was refused."""
+        peer = self.peer().open()
+        peer.offer(BIG, only=[0, 2])
+        peer.expect(oae.ACK, have=0b0101)
+        peer.send(oae.ASK, seq=1, kind=oae.VOID)        # of nothing, nothing has come
+        peer.expect(oae.ACK, seq=1, kind=oae.VOID, have=0)
+        peer.void()
+        peer.offer(BIG, only=[1, 3])
+        peer.silence()
+        peer.commit()
+        for kind, reason in (oae.SWAP, oae.NO_HALF), (oae.VERB, oae.NO_REGION):
+            peer.offer(b"\0\0\0\7\1\0\0\0\1\1" + bytes(6), kind=kind)
+            peer.expect(oae.REFUSE, kind=kind, reason=reason)
+            peer.void()
+            peer.commit()
+        self.delivered(peer)
+        self.assertEqual(self.tag(peer)["rx"], 3)
+
+    def test_refused_for_good(self):
+        """It stays so in this run: who asks is told again, others are not."""
+        self.set(self.a, max_len=3000)
+        peer = self.peer().open()
+        peer.offer(BIG, only=[0, 1, 2])
+        peer.expect(oae.REFUSE, seq=1, reason=oae.TOO_BIG)
+        peer.offer(BIG, only=[3], marks=0)
+        peer.silence()
+        for opcode in oae.ASK, oae.OFFER:
+            peer.send(opcode, seq=1)
+            peer.expect(oae.REFUSE, seq=1, reason=oae.TOO_BIG)
+        self.assertEqual(self.tag(peer)["hold"], "refused")
+        peer.anew()
+        peer.offered(b"less")
+
+    def test_refused_for_now(self):
+        """What is not asked for and finds no room is dropped, and refused when it is asked for."""
+        self.set(self.a, rcvbuf=4096)
+        peer = self.peer().open()
+        first, data = bytes(2900), BIG[:4000]
+        peer.offered(first)
+        peer.commit()
+        for marks in 0, oae.ANSWER:
+            peer.offer(data, only=[0], marks=marks)
+            if marks:
+                peer.expect(oae.REFUSE, seq=2, reason=oae.BUSY)
+            else:
+                peer.silence()
+                self.assertEqual(self.tag(peer)["hold"], "refused")
+        self.assertEqual(self.a.read_each(), [first])
+        self.assertGreaterEqual(peer.expect(oae.READY).seq, 2)
+        # Whatever comes of it is judged anew, late copies, too.
+        peer.offer(data, only=[2], marks=0)
+        peer.offer(data, only=[0, 1])
+        peer.expect(oae.REFLECT, seq=2, payload=oae.reflect_body(oae.cut(data, 1452)))
 
     def test_wrong_seq(self):
-        """An offer of any seq but rx + 1 is dropped."""
+        """An offer of a seq that is not in the window which this end has said is dropped."""
         peer = self.peer().open()
         before = self.a.stat("note_old_seq")
-        for seq in (0, 2, 3, 0x80000000, 0xffffffff):
-            peer.offer(b"?", seq=seq, attempt=1)
+        for seq in (0, 17, 65, 0x80000000, 0xffffffff):
+            peer.offer(b"?", seq=seq)
         peer.silence()
         self.assertEqual(self.a.stat("note_old_seq") - before, 5)
         self.assertEqual(self.tag(peer)["hold"], "-")
@@ -397,7 +504,7 @@ class Sequence(OneScript):
         peer = self.peer().open()
         frames = peer.offer_frames(BIG)
         self.wire.send(frames[3])
-        peer.expect(oae.ACK, seq=1, attempt=1, have=0b1000)
+        peer.expect(oae.ACK, seq=1, have=0b1000)
         for n in (2, 0):
             self.wire.send(frames[n])
         peer.silence()
@@ -416,27 +523,25 @@ class Sequence(OneScript):
         self.assertEqual(self.a.stat("note_dup_slice") - before, 3)
 
     def test_the_rest(self):
-        """Of the same attempt only what was missing comes; what is whole is told at once."""
+        """Only what was missing comes; what is whole is told at once."""
         peer = self.peer().open()
         peer.offer(BIG, only=[0, 3])
-        peer.expect(oae.ACK, attempt=1, have=0b1001)
-        peer.offer(BIG, only=[1, 2], attempt=1, marks=0)
-        peer.expect(oae.REFLECT, attempt=1, payload=oae.reflect_body(oae.cut(BIG, 1452)))
+        peer.expect(oae.ACK, have=0b1001)
+        peer.offer(BIG, only=[1, 2], marks=0)
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1452)))
         self.committed(peer, BIG)
 
     def test_asks(self):
         """ASK is answered by what is so, whatever was asked before."""
         peer = self.peer().open()
-        ask = {"seq": 1, "attempt": 1}
+        ask = {"seq": 1}
         peer.send(oae.ASK, **ask)
         peer.expect(oae.ACK, **ask, have=0)
         peer.offer(BIG, only=[0, 2], marks=0)
         peer.silence()
         peer.send(oae.ASK, **ask)
         peer.expect(oae.ACK, **ask, have=0b0101)
-        peer.send(oae.ASK, seq=1, attempt=2)
-        peer.expect(oae.ACK, seq=1, attempt=2, have=0)
-        peer.offer(BIG, only=[1, 3], attempt=1)
+        peer.offer(BIG, only=[1, 3])
         peer.expect(oae.REFLECT, **ask)
         peer.send(oae.ASK, **ask)
         peer.expect(oae.REFLECT, **ask, payload=oae.reflect_body(oae.cut(BIG, 1452)))
@@ -444,34 +549,23 @@ class Sequence(OneScript):
         peer.send(oae.ASK, **ask)           # delivered long since
         peer.silence()
 
-    def test_new_attempt_without_resume(self):
-        """Without RESUME nothing of the attempt before is used."""
-        peer = self.peer().open()
-        peer.offer(BIG, only=[0, 1, 3])
-        peer.expect(oae.ACK, attempt=1, have=0b1011)
-        other = BIG[::-1]
-        peer.offer(other, only=[2, 3])
-        peer.expect(oae.ACK, attempt=2, have=0b1100)
-        peer.offered(other)
-        self.committed(peer, other)
-
     def test_resume_in_the_same_run(self):
-        """RESUME is about what an earlier run has left: of another attempt nothing is used."""
+        """RESUME is about what an earlier run has left; what this one has counts anyway."""
         peer = self.peer().open()
         peer.offer(BIG, only=[0, 1, 3])
-        peer.expect(oae.ACK, attempt=1, have=0b1011)
-        peer.offer(BIG, only=[2, 3], flags=oae.RESUME)
-        peer.expect(oae.ACK, attempt=2, have=0b1100)
+        peer.expect(oae.ACK, have=0b1011)
+        peer.offer(BIG, only=[2], flags=oae.RESUME)
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1452)))
 
     def test_a_wrong_piece_shows(self):
         """A slice of other content: the reflected digest covers the whole."""
         peer = self.peer().open()
         peer.offer(BIG, only=[0, 1, 3])
-        peer.expect(oae.ACK, attempt=1)
-        peer.offer(BIG[::-1], only=[2], attempt=1)
+        peer.expect(oae.ACK)
+        peer.offer(BIG[::-1], only=[2])
         mixed = oae.cut(BIG, 1452)
         mixed[2] = oae.cut(BIG[::-1], 1452)[2]
-        peer.expect(oae.REFLECT, attempt=1, payload=oae.reflect_body(mixed))
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(mixed))
 
     def test_resume_after_freeze(self):
         """After a freeze the slices kept serve an offer with RESUME."""
@@ -480,12 +574,12 @@ class Sequence(OneScript):
         peer.expect(oae.ACK, have=0b1011)
         peer.anew()
         self.assertEqual(self.tag(peer)["hold"], "kept")
-        peer.send(oae.ASK, seq=1, attempt=1)        # of this attempt nothing has come
-        peer.expect(oae.ACK, attempt=1, have=0)
+        peer.send(oae.ASK, seq=1)       # in this run nothing of it has come
+        peer.expect(oae.ACK, have=0)
         peer.offer(BIG, only=[3], flags=oae.RESUME)
-        peer.expect(oae.ACK, attempt=1, have=0b1011)
-        peer.offer(BIG, only=[2], flags=oae.RESUME, attempt=1)
-        peer.expect(oae.REFLECT, attempt=1, payload=oae.reflect_body(oae.cut(BIG, 1452)))
+        peer.expect(oae.ACK, have=0b1011)
+        peer.offer(BIG, only=[2], flags=oae.RESUME)
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1452)))
 
     def test_slices_that_disagree(self):
         """A slice beyond LAST, or another LAST, is counted and dropped."""
@@ -493,12 +587,12 @@ class Sequence(OneScript):
         before = self.a.stat("note_bad_slice")
         peer.offer(BIG, only=[1, 3])
         peer.expect(oae.ACK, have=0b1010)
-        peer.send(oae.OFFER, seq=1, attempt=1, slice=4, payload=b"beyond")
-        peer.send(oae.OFFER, seq=1, attempt=1, slice=2, flags=oae.LAST, payload=b"another last")
-        peer.send(oae.OFFER, seq=1, attempt=1, slice=0, flags=oae.LAST, payload=b"another last")
+        peer.send(oae.OFFER, seq=1, slice=4, payload=b"beyond")
+        peer.send(oae.OFFER, seq=1, slice=2, flags=oae.LAST, payload=b"another last")
+        peer.send(oae.OFFER, seq=1, slice=0, flags=oae.LAST, payload=b"another last")
         peer.silence()
         self.assertEqual(self.a.stat("note_bad_slice") - before, 3)
-        peer.offer(BIG, only=[0, 2], attempt=1)
+        peer.offer(BIG, only=[0, 2])
         peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1452)))
 
     def test_64_slices(self):
@@ -533,11 +627,8 @@ class Sequence(OneScript):
         peer = self.peer().open()
         before = self.a.stats()
         peer.send(oae.COMMIT, tx=1, seq=1)      # commits what was never offered
-        sync = peer.expect(oae.SYNC)
-        peer.far_ltag = sync.src_ltag
+        peer.follow()
         self.assertEqual(self.a.stat("note_impossible") - before["note_impossible"], 1)
-        peer.ltag = peer.draw()
-        peer.resolve()
         peer.offered(b"well again")
 
     def test_broken_counters(self):
@@ -596,9 +687,12 @@ class Sequence(OneScript):
         peer.offered(b"at once", flags=oae.EXPRESS)
         self.assertEqual(self.a.read_each(), [b"at once"])
         self.assertEqual(self.tag(peer)["rx"], 1)
-        peer.offered(b"at once", flags=oae.EXPRESS, attempt=1)
-        peer.send(oae.ASK, seq=1, attempt=1, flags=oae.EXPRESS)
-        peer.expect(oae.REFLECT, seq=1, attempt=1)
+        peer.offered(b"at once", flags=oae.EXPRESS)
+        peer.send(oae.ASK, seq=1, flags=oae.EXPRESS)
+        peer.expect(oae.REFLECT, seq=1)
+        # Nor is it taken back.
+        peer.send(oae.OFFER, seq=1, kind=oae.VOID, flags=oae.LAST)
+        peer.expect(oae.REFLECT, seq=1, kind=oae.MESSAGE, rx=1, payload=oae.reflect_body([b"at once"]))
         peer.commit(send=False)
         peer.offered(b"and on", flags=oae.EXPRESS)
         self.assertEqual(self.a.read_each(), [b"and on"])
@@ -609,7 +703,7 @@ class Sequence(OneScript):
         self.set(self.a, express=1)
         self.post(peer, b"quick")
         self.post(peer, b"quicker")
-        peer.accept(seq=1, attempt=1, flags=oae.EXPRESS | oae.LAST)
+        peer.accept(seq=1, flags=oae.EXPRESS | oae.LAST)
         peer.accept(seq=2, tx=1, flags=oae.EXPRESS | oae.LAST)
         peer.silence()
         self.assertEqual(self.tag(peer)["tx"], 2)
@@ -648,7 +742,7 @@ class Sequence(OneScript):
         peer.take(seq=1)
         peer.inc += 1
         peer.anew(peer_inc=0)
-        self.accepted(peer, b"safe", seq=1, attempt=1)
+        self.accepted(peer, b"safe", seq=1)
         self.assertEqual(writer.result(), 4)
 
     def test_held_from_a_peer_that_died(self):

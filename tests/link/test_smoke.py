@@ -58,7 +58,7 @@ class Scripted(OneScript):
         peer = Peer(self.wire, self.cable.mac_a, vc=2)
         w = self.a.start_write(b"to user space" * 200, vc=2)
         peer.answer_sync()
-        self.assertEqual(peer.accept(seq=1, attempt=1), b"to user space" * 200)
+        self.assertEqual(peer.accept(seq=1), b"to user space" * 200)
         peer.expect(oae.COMMIT, tx=1)
         self.assertEqual(w.result(), 2600)
 

@@ -80,7 +80,7 @@ class Outcomes(OneScript):
     def out(self, data=b"data"):
         """A write whose offer is out."""
         writer = self.a.start_write(data)
-        self.peer.take(seq=1, attempt=1)
+        self.peer.take(seq=1)
         return writer
 
     # Not even posted.
@@ -224,7 +224,7 @@ class Outcomes(OneScript):
         self.peer.open()
         writer = self.out()
         self.interrupt(writer)
-        self.peer.expect(oae.REVERSE, seq=1, attempt=1)
+        self.peer.expect(oae.OFFER, seq=1, kind=oae.VOID)
         self.assert_outcomes(reversed_=1)
 
     def test_signal_while_opening(self):
@@ -240,7 +240,7 @@ class Outcomes(OneScript):
         self.a.knob("deadline_ms", 30)
         writer = self.out()
         self.assertEqual(writer.result(), -errno.ETIME)
-        self.peer.expect(oae.REVERSE, seq=1, attempt=1)
+        self.peer.expect(oae.OFFER, seq=1, kind=oae.VOID)
         self.assert_outcomes(reversed_=1)
 
     def test_deadline_kept(self):
@@ -321,7 +321,7 @@ class Outcomes(OneScript):
         self.assertEqual([second.result(), third.result()], [-errno.EPIPE] * 2)
         fourth = self.a.start_write(b"fourth")
         wait_for(lambda: self.moved()["posted"] == 4, "the fourth")
-        self.peer.reflect(self.peer.frame(oae.OFFER, seq=1, attempt=1), [b"first"])
+        self.peer.reflect(self.peer.frame(oae.OFFER, seq=1), [b"first"])
         self.assertEqual(first.result(), 5)
         self.peer.expect(oae.COMMIT, tx=1, flags=oae.WANT_DONE)
         self.peer.send(oae.DONE, rx=1, seq=1)
@@ -337,7 +337,7 @@ class Outcomes(OneScript):
         wait_for(lambda: self.moved()["posted"] == 2, "the second")
         self.a.knob("shutdown", 1)
         self.assertEqual(second.result(), -errno.ESHUTDOWN)
-        self.peer.reflect(self.peer.frame(oae.OFFER, seq=1, attempt=1), [b"first"])
+        self.peer.reflect(self.peer.frame(oae.OFFER, seq=1), [b"first"])
         self.assertEqual(first.result(), 5)
         self.assert_outcomes(committed=1, reversed_=1)
 
@@ -352,14 +352,15 @@ class Outcomes(OneScript):
     def test_refused_for_good(self):
         """EMSGSIZE and EOPNOTSUPP: the peer takes no such transaction; the next goes on."""
         self.peer.open()
-        for attempt, (reason, code) in enumerate(((oae.TOO_BIG, errno.EMSGSIZE),
-                                                  (oae.KIND, errno.EOPNOTSUPP)), 1):
+        for seq, (reason, code) in enumerate(((oae.TOO_BIG, errno.EMSGSIZE),
+                                              (oae.KIND, errno.EOPNOTSUPP)), 1):
             writer = self.a.start_write(b"take this")
-            self.peer.take(seq=1, attempt=attempt)
-            self.peer.send(oae.REFUSE, seq=1, attempt=attempt, reason=reason)
+            self.peer.take(seq=seq)
+            self.peer.send(oae.REFUSE, seq=seq, reason=reason)
             self.assertEqual(writer.result(), -code)
+            self.peer.voided(seq)
         writer = self.a.start_write(b"or this")
-        self.assertEqual(self.peer.accept(seq=1, attempt=3), b"or this")
+        self.assertEqual(self.peer.accept(seq=3), b"or this")
         self.assertEqual(writer.result(), 7)
         self.assert_outcomes(committed=1, reversed_=2)
 
@@ -367,7 +368,7 @@ class Outcomes(OneScript):
         """A parked one waits, and is not in the way of a signal."""
         self.peer.open()
         writer = self.out()
-        self.peer.send(oae.REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        self.peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
         self.peer.silence()
         self.assertFalse(writer.done)
         self.interrupt(writer)
@@ -375,25 +376,31 @@ class Outcomes(OneScript):
     # Express.
 
     def test_express_and_a_signal(self):
-        """EINPROGRESS, never "reversed": the outcome is counted when it is known."""
+        """EINPROGRESS, and it is recalled: the outcome is counted when it is known."""
         self.peer.open()
         self.a.knob("express", 1)
         writer = self.out()
         writer.signal()
         self.assertEqual(writer.result(), -errno.EINPROGRESS)
+        self.peer.expect(oae.OFFER, seq=1, kind=oae.VOID)
         self.peer.silence()
         self.assert_outcomes()
-        self.peer.reflect(self.peer.frame(oae.OFFER, seq=1, attempt=1), [b"data"])
+        self.peer.rx = 1                # it has delivered it
+        self.peer.reflect(self.peer.frame(oae.OFFER, seq=1), [b"data"])
         self.peer.silence()
         self.assert_outcomes(committed=1)
 
     def test_express_and_a_deadline(self):
-        """The same with a deadline."""
+        """The same with a deadline; the peer has not delivered it."""
         self.peer.open()
         self.a.knobs(express=1, deadline_ms=30)
         writer = self.out()
         self.assertEqual(writer.result(), -errno.EINPROGRESS)
+        void, _ = self.peer.take(seq=1, kind=oae.VOID)
         self.assert_outcomes()
+        self.peer.reflect(void, [b""])
+        self.peer.expect(oae.COMMIT, tx=1)
+        self.assert_outcomes(reversed_=1)
 
     def test_express_not_yet_out(self):
         """One that is not offered yet is reversed like any other."""
@@ -402,6 +409,38 @@ class Outcomes(OneScript):
         self.peer.expect(oae.SYNC)
         self.interrupt(writer)
         self.assert_outcomes(reversed_=1)
+
+    def test_express_recalled_over_a_freeze(self):
+        """What was recalled stays in doubt: the peer's counters tell, or it is recalled again."""
+        self.a.knob("express", 1)
+        for seq, delivered in (1, False), (2, True):
+            if not delivered:
+                self.peer.open()
+            writer = self.a.start_write(b"data")
+            self.peer.take(seq=seq, kind=oae.MESSAGE)
+            writer.signal()
+            self.assertEqual(writer.result(), -errno.EINPROGRESS)
+            self.peer.take(seq=seq, kind=oae.VOID)
+            self.peer.rx += delivered
+            self.peer.anew()
+            if not delivered:
+                self.peer.voided(seq)
+            self.peer.silence()
+            self.assert_outcomes(committed=int(delivered), reversed_=1)
+
+    def test_express_recalled_and_the_peer_died(self):
+        """Nobody will ever know: that is counted, too."""
+        self.peer.open()
+        self.a.knob("express", 1)
+        writer = self.out()
+        writer.signal()
+        self.assertEqual(writer.result(), -errno.EINPROGRESS)
+        self.peer.take(seq=1, kind=oae.VOID)
+        self.peer.inc += 1
+        self.peer.far_inc = 0
+        self.peer.anew(peer_inc=0)
+        self.peer.silence()
+        self.assert_outcomes(unknown=1)
 
     def test_express_and_the_end(self):
         """EOWNERDEAD: the port goes while it is out: nobody will ever know."""

@@ -51,7 +51,9 @@ class CaptureTest:
     @classmethod
     def setUpClass(cls):
         cls.frames, cls.hosts = read(cls.name)
-        cls.found = transactions(cls.frames)
+        found = transactions(cls.frames)
+        cls.voids = [t for t in found.values() if t["oae.kind"] == [str(oae.VOID)]]
+        cls.found = {n: t for n, t in found.items() if t not in cls.voids}
 
     def of(self, opcode):
         """The frames with an opcode."""
@@ -105,7 +107,7 @@ class Link(CaptureTest, unittest.TestCase):
         """The session had what it was made for."""
         opcodes = Counter(int(f["oae.opcode"][0]) for f in self.frames[1:])
         for name in ("SYNC", "SYNC_ACK", "CLOSE", "CLOSE_ACK", "OFFER", "REFLECT", "COMMIT", "REFUSE",
-                     "READY", "REVERSE", "DONE", "ASK", "ACK"):
+                     "READY", "DONE", "ASK", "ACK"):
             self.assertGreater(opcodes[oae.OPCODES.index(name) + 1], 0, name)
         express = [t for t in self.found.values() if t["offer"]["oae.flags.express"] == ["1"]]
         self.assertGreater(len(express), 20)
@@ -113,8 +115,9 @@ class Link(CaptureTest, unittest.TestCase):
         resolved = Counter(how for f in self.frames[1:] for how in f.get("oae.resolved_as", ()))
         self.assertLessEqual({"committed", "not taken: offered again or reversed"}, set(resolved))
         self.assertGreater(sum("oae.note.again" in f for f in self.frames[1:]), 2)
-        self.assertGreater(sum(int(t["oae.attempts"][0]) > 1 for t in self.found.values()), 2)
         self.assertGreater(sum("oae.frozen_in" in t for t in self.found.values()), 5)
+        self.assertTrue(self.voids)
+        self.assertTrue(all(t["oae.outcome"] == ["committed"] for t in self.voids))
         self.assertIn(oae.BUSY, {int(f["oae.reason"][0]) for f in self.of(oae.REFUSE)})
 
     def test_bytes(self):
@@ -135,7 +138,7 @@ class Link(CaptureTest, unittest.TestCase):
         """Every new ltag is seen; each freeze draws one, and few are lost altogether."""
         for mac, counted in self.hosts.items():
             froze = sum(counted[f"note_{why}"] for why in ("stall", "peer_froze", "port", "nolink",
-                                                           "attempts", "down"))
+                                                           "mismatch", "down"))
             seen = sum("oae.note.freeze" in f and sender(f) == mac for f in self.frames[1:])
             self.assertLessEqual(seen, froze)
             self.assertGreater(seen, froze * 9 // 10)

@@ -49,7 +49,7 @@ class Filters(unittest.TestCase):
         self.assertGreater(len(ALONE), 10)
         told = wireshark("link", ALONE)
         self.assertEqual((told["oae.bad"], told['oae.digest.status == "Bad"']), (0, 0))
-        for what in ('oae.outcome && oae.outcome != "committed"', "oae.attempts > 1", "oae.commits",
+        for what in ('oae.outcome && oae.outcome != "committed"', "oae.note.again", "oae.commits",
                      "oae.resolved_in", "oae.note.freeze", "oae.transaction == 17",
                      "oae.commit_time > 0.01"):
             self.assertGreater(told[what], 0, what)

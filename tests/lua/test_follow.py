@@ -7,7 +7,7 @@ from dataclasses import replace
 from oaepcap import A, B, G1, Capture, tshark, udp4
 import oaeipwire as ip
 import oaewire as oae
-from oaewire import (ACK, ASK, COMMIT, DONE, EXPRESS, LAST, OFFER, PATH, READY, REFLECT, REFUSE, RESUME, REVERSE,
+from oaewire import (ACK, ASK, COMMIT, DONE, EXPRESS, LAST, OFFER, PATH, READY, REFLECT, REFUSE, RESUME,
                      SWAP, SYNC, SYNC_ACK, VERB, VOID, Frame)
 
 INC_A, INC_B = 0xa1, 0xb1
@@ -48,16 +48,16 @@ class Link:     # pylint: disable=too-many-instance-attributes
         self.ltag[src] += 1
         return self.sync(src)
 
-    def offer(self, src, seq, *slices, only=None, flags=0, attempt=1, **given):
+    def offer(self, src, seq, *slices, only=None, flags=0, **given):
         """Slices of a transaction, all of them or only some; the first frame's number."""
-        numbers = [self.say(src, OFFER, seq=seq, attempt=attempt, slice=n, payload=slices[n],
+        numbers = [self.say(src, OFFER, seq=seq, slice=n, payload=slices[n],
                             flags=flags | (LAST if n == len(slices) - 1 else 0), **given)
                    for n in (range(len(slices)) if only is None else only)]
         return numbers[0]
 
-    def reflect(self, src, seq, *slices, attempt=1, more=b"", **given):
+    def reflect(self, src, seq, *slices, more=b"", **given):
         """What it heard."""
-        return self.say(src, REFLECT, seq=seq, attempt=attempt,
+        return self.say(src, REFLECT, seq=seq,
                         payload=oae.reflect_body(slices) + more, **given)
 
     def commit(self, src, seq, **given):
@@ -105,7 +105,7 @@ class Message(FollowTest):
         d = link.say(B, DONE)
         self.run_tshark()
         for n in (o, r, c, d):
-            self.told(n, transaction=1, outcome="committed", attempts=1, offered_in=o,
+            self.told(n, transaction=1, outcome="committed", offered_in=o,
                       reflected_in=r, committed_in=c, delivered_in=d, refused_in=None,
                       reversed_in=None, resolved_in=None, reflect_time="0.000010000",
                       commit_time="0.000020000", link=1)
@@ -151,14 +151,14 @@ class Message(FollowTest):
         slices = [bytes([n]) * 100 for n in range(5)]
         link.open()
         o = link.offer(A, 1, *slices, only=(0, 2, 4))
-        ack = link.say(B, ACK, seq=1, attempt=1, payload=(0b10101).to_bytes(8, "big"))
+        ack = link.say(B, ACK, seq=1, payload=(0b10101).to_bytes(8, "big"))
         again = link.offer(A, 1, *slices, only=(1, 3))
-        ask = link.say(A, ASK, seq=1, attempt=1)
+        ask = link.say(A, ASK, seq=1)
         r = link.reflect(B, 1, *slices)
         found = self.run_tshark()
         self.assertEqual(len(found), 1)
         for n in (o, o + 2, ack, again, again + 1, ask):
-            self.told(n, attempts=1, reflected_in=r, offered_in=o)
+            self.told(n, reflected_in=r, offered_in=o)
         self.told(o + 1, slice_of="3 of 5", reassembled_in=again + 1)
         self.told(again + 1, reassembled__length=500, reassembled_in=None,
                   slice__frame=[o, again, o + 1, again + 1, o + 2])
@@ -180,7 +180,7 @@ class Message(FollowTest):
         r = link.reflect(B, 1, b"hello", pn=2)
         self.run_tshark()
         for n in (o, again, copy):
-            self.told(n, attempts=1, reflected_in=r, offered_in=o)
+            self.told(n, reflected_in=r, offered_in=o)
         self.assertNotIn("oae.note.again", self.frames[o])
         self.assertIn("oae.note.again", self.frames[again])
         self.assertNotIn("oae.note.copy", self.frames[again])
@@ -215,7 +215,7 @@ class Message(FollowTest):
         link = self.open()
         link.offer(A, 1, b"hello")
         digest = link.reflect(B, 1, b"hellO")
-        first = link.say(B, REFLECT, seq=1, attempt=1, payload=oae.reflect_body([b"hello"])[:15] + b"!")
+        first = link.say(B, REFLECT, seq=1, payload=oae.reflect_body([b"hello"])[:15] + b"!")
         self.run_tshark()
         for n in (digest, first):
             self.told(n, reflect__match=0)
@@ -277,9 +277,9 @@ class Window(FollowTest):
         link = self.open()
         first, second = link.offer(A, 1, b"one"), link.offer(A, 2, b"two")
         link.reflect(B, 1, b"one")
-        void = link.offer(A, 1, b"", kind=VOID, attempt=2)
+        void = link.offer(A, 1, b"", kind=VOID)
         link.reflect(B, 2, b"two")
-        r = link.reflect(B, 1, b"", kind=VOID, attempt=2)
+        r = link.reflect(B, 1, b"", kind=VOID)
         c = link.commit(A, 2)
         self.run_tshark()
         self.told(first, outcome="reversed", reversed_in=void, committed_in=None)
@@ -291,7 +291,7 @@ class Window(FollowTest):
         """The numbers are given anew in the next run."""
         link = self.open()
         link.offer(A, 1, b"one")
-        void = link.offer(A, 1, b"", kind=VOID, attempt=2)
+        void = link.offer(A, 1, b"", kind=VOID)
         second, third = link.offer(A, 2, b"two"), link.offer(A, 3, b"three")
         link.freeze(A)
         link.ltag[B] += 1
@@ -304,80 +304,155 @@ class Window(FollowTest):
         c = link.commit(A, 2)
         self.run_tshark()
         self.told(void, outcome="gone with its run", replaced_in=again)
-        self.told(second, transaction=3, outcome="committed", attempts=2, committed_in=c)
+        self.told(second, transaction=3, outcome="committed", committed_in=c)
         self.told(again, transaction=3)
-        self.told(third, transaction=4, outcome="committed", attempts=2, committed_in=c)
+        self.told(third, transaction=4, outcome="committed", committed_in=c)
         self.told(other, transaction=4)
 
 
 class NotCommitted(FollowTest):
     def test_reversed(self):
+        """Nothing takes its place; late copies of it, and of the answer, change nothing."""
         link = self.open()
         o = link.offer(A, 1, b"never")
         link.reflect(B, 1, b"never")
-        v = link.say(A, REVERSE, seq=1, attempt=1)
-        n = link.offer(A, 1, b"instead", attempt=2)
-        late = link.offer(A, 1, b"never")
-        link.reflect(B, 1, b"instead", attempt=2)
+        v = link.offer(A, 1, b"", kind=VOID)
+        late = link.offer(A, 1, b"never", pn=9)
+        answer = link.reflect(B, 1, b"never")
+        link.reflect(B, 1, b"", kind=VOID)
         c = link.commit(A, 1)
+        link.rx[B] = 1
+        d = link.say(B, DONE)
         self.assertEqual(len(self.run_tshark()), 2)
-        for frame in (o, v, late):
-            self.told(frame, transaction=1, outcome="reversed", reversed_in=v, committed_in=None)
-        self.told(n, transaction=2, outcome="committed", committed_in=c, attempts=1)
+        for frame in (o, late, answer):
+            self.told(frame, transaction=1, outcome="reversed", reversed_in=v, committed_in=None,
+                      delivered_in=None)
+        self.told(v, transaction=2, outcome="committed", committed_in=c, delivered_in=d)
         self.assertIn("oae.note.reversed", self.frames[v])
+        self.assertNotIn("oae.note.differs", self.frames[late])
 
-    def test_reverse_was_lost(self):
-        """Another content, or another sort, under the same seq: the first was reversed."""
+    def test_another_content(self):
+        """Under a number of a run there is none: it is told, and not followed."""
         link = self.open()
-        o = link.offer(A, 1, b"never")
-        n = link.offer(A, 1, b"instead", attempt=2)
-        x = link.offer(A, 1, b"instead", attempt=3, flags=EXPRESS)
-        link.commit(A, 1)
-        self.assertEqual(len(self.run_tshark()), 3)
-        self.told(o, outcome="reversed", replaced_in=n)
-        self.told(n, outcome="reversed", replaced_in=x)
-        self.told(x, outcome="committed")
+        o = link.offer(A, 1, b"hello")
+        for given in ({"payload": b"hallo"}, {"kind": SWAP}, {"flags": LAST | EXPRESS}):
+            n = link.say(A, OFFER, **{"seq": 1, "flags": LAST, "payload": b"hello"} | given)
+        self.assertEqual(len(self.run_tshark()), 1)
+        for n in (o + 1, o + 2, o + 3):
+            self.told(n, transaction=1)
+            self.assertIn("oae.note.differs", self.frames[n])
 
     def test_what_was_reversed_is_not_committed(self):
         """Though it was reflected, and of what was offered instead no REFLECT was captured."""
         link = self.open()
         o = link.offer(A, 1, b"never")
         link.reflect(B, 1, b"never")
-        link.say(A, REVERSE, seq=1, attempt=1)
-        n = link.offer(A, 1, b"instead", attempt=2)
+        v = link.offer(A, 1, b"", kind=VOID)
         c = link.commit(A, 1)
         self.run_tshark()
         self.told(o, outcome="reversed", committed_in=None)
-        self.told(n, outcome="committed", committed_in=c)
+        self.told(v, outcome="committed", committed_in=c)
 
-    def test_late_attempt_of_what_was_before(self):
+    def test_late_copy_of_what_was_before(self):
+        """The first frame of it that is seen, in this run or at all."""
         link = self.open()
-        n = link.offer(A, 1, b"instead", attempt=2)
-        late = link.offer(A, 1, b"never", attempt=1)
-        link.say(A, REVERSE, seq=1, attempt=1)
+        v = link.offer(A, 1, b"", kind=VOID)
+        late = link.offer(A, 1, b"never")
         c = link.commit(A, 1)
-        self.run_tshark()
-        self.told(n, outcome="committed", committed_in=c)
-        self.told(late, outcome="reversed", replaced_in=n)
+        o = link.offer(A, 2, b"neither")
+        link.freeze(A)
+        link.ltag[B] += 1
+        link.sync(B)
+        link.sync(A, SYNC_ACK)
+        v2 = link.offer(A, 2, b"", kind=VOID)
+        late2 = link.offer(A, 2, b"neither")
+        self.assertEqual(len(self.run_tshark()), 4)
+        self.told(v, outcome="committed", committed_in=c)
+        self.told(late, outcome="reversed", reversed_in=v)
+        for n in (o, late2):
+            self.told(n, transaction=3, outcome="reversed", reversed_in=v2)
 
-    def test_a_late_reverse_is_not_of_the_next(self):
+    def test_answers_of_another_kind(self):
+        """What is said of a number is said of what has its kind."""
         link = self.open()
-        n = link.offer(A, 1, b"instead", attempt=2)
-        link.say(A, REVERSE, seq=1, attempt=1)
+        o = link.offer(A, 1, b"hello")
+        for opcode, given in ((REFLECT, {"payload": oae.reflect_body([b"hello"]) + b"x"}),
+                              (REFUSE, {"reason": oae.NO_HALF}), (ACK, {"payload": bytes(8)})):
+            n = link.say(B, opcode, seq=1, kind=SWAP, **given)
         self.run_tshark()
-        self.told(n, outcome="undecided")
+        self.told(o, outcome="undecided", reflected_in=None, refused_in=None)
+        for n in (o + 1, o + 2, o + 3):
+            self.told(n, transaction=None)
+
+    def recalled(self):
+        """An express is offered, and then nothing; the numbers of both frames."""
+        link = self.open()
+        return link.offer(A, 1, b"now", flags=EXPRESS), link.offer(A, 1, b"", kind=VOID)
+
+    def test_recalled(self):
+        """It was not delivered: nothing is reflected."""
+        o, v = self.recalled()
+        r = self.link.reflect(B, 1, b"", kind=VOID)
+        c = self.link.commit(A, 1)
+        self.link.rx[B] = 1
+        self.link.say(B, DONE)
+        self.run_tshark()
+        self.told(o, outcome="reversed", reversed_in=r, delivered_in=None)
+        self.told(v, outcome="committed", committed_in=c)
+        self.assertIn("oae.note.reversed", self.frames[v])
+
+    def test_recalled_unknown(self):
+        """Until one of the two is reflected."""
+        o, v = self.recalled()
+        self.run_tshark()
+        self.told(o, outcome="undecided")
+        self.told(v, outcome="undecided")
+
+    def test_recalled_too_late(self):
+        """It was delivered, and that is what is reflected."""
+        o, v = self.recalled()
+        self.link.rx[B] = 1
+        r = self.link.reflect(B, 1, b"now")
+        c = self.link.commit(A, 1)
+        self.run_tshark()
+        self.told(o, outcome="committed", reflected_in=r, committed_in=c, delivered_in=r)
+        self.told(v, outcome="too late", committed_in=None, delivered_in=None)
+
+    def test_recalled_resolved(self):
+        """The same, as a SYNC says it; of both."""
+        for delivered in (False, True):
+            self.link = Link()
+            o, v = self.recalled()
+            link = self.link
+            link.freeze(A)
+            link.rx[B] = int(delivered)
+            sync = link.freeze(B)
+            link.tx[A] = int(delivered)
+            c = link.sync(A, SYNC_ACK)
+            if not delivered:
+                again = link.offer(A, 1, b"", kind=VOID)
+                r = link.reflect(B, 1, b"", kind=VOID)
+                c = link.commit(A, 1)
+            self.assertEqual(len(self.run_tshark()), 2)
+            if delivered:
+                self.told(o, outcome="committed", committed_in=c, delivered_in=sync)
+                self.told(v, outcome="too late")
+            else:
+                self.told(o, outcome="reversed", reversed_in=r)
+                for n in (v, again):
+                    self.told(n, transaction=2, outcome="committed", committed_in=c)
 
     def test_parked(self):
         link = self.open()
         o = link.offer(A, 1, b"hello")
-        refused = link.say(B, REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        refused = link.say(B, REFUSE, seq=1, reason=oae.BUSY)
         ready = link.say(B, READY, seq=1)
-        again = link.offer(A, 1, b"hello", attempt=2)
-        r = link.reflect(B, 1, b"hello", attempt=2)
+        again = link.offer(A, 1, b"hello")
+        r = link.reflect(B, 1, b"hello")
         c = link.commit(A, 1)
         self.assertEqual(len(self.run_tshark()), 1)
         for n in (o, refused, ready, again, r, c):
-            self.told(n, outcome="committed", attempts=2, offered_in=o, refused_in=refused,
+            self.told(n, outcome="committed", offered_in=o, refused_in=refused,
                       reflect_time="0.000010000", commit_time="0.000050000")
         self.assertIn("oae.note.refused", self.frames[refused])
 
@@ -386,24 +461,17 @@ class NotCommitted(FollowTest):
             self.link = link = Link()
             link.open()
             o = link.offer(A, 1, b"hello")
-            n = link.say(B, REFUSE, seq=1, attempt=1, reason=reason)
-            c = link.offer(A, 1, b"hello", attempt=2)
+            n = link.say(B, REFUSE, seq=1, reason=reason)
+            c = link.offer(A, 1, b"", kind=VOID)
             link.commit(A, 1)
             self.assertEqual(len(self.run_tshark()), 2)
-            self.told(o, outcome="refused", refused_in=n)
+            self.told(o, outcome="refused", refused_in=n, reversed_in=None)
             self.told(c, outcome="committed", transaction=2)
-
-    def test_same_attempt_other_content(self):
-        link = self.open()
-        link.offer(A, 1, b"hello")
-        n = link.offer(A, 1, b"hallo")
-        self.run_tshark()
-        self.assertIn("oae.note.differs", self.frames[n])
 
     def test_link_closed(self):
         link = self.open()
         o = link.offer(A, 1, b"parked")
-        link.say(B, REFUSE, seq=1, attempt=1, reason=oae.BUSY)
+        link.say(B, REFUSE, seq=1, reason=oae.BUSY)
         link.say(A, oae.CLOSE)
         ack = link.say(B, oae.CLOSE_ACK)
         self.run_tshark()
@@ -434,7 +502,7 @@ class Failures(FollowTest):
         r = link.reflect(B, 1, b"hello")
         c = link.commit(A, 1)
         self.assertEqual(len(self.run_tshark()), 1)
-        self.told(o, outcome="committed", attempts=2, frozen_in=frozen, resolved_in=frozen + 1,
+        self.told(o, outcome="committed", frozen_in=frozen, resolved_in=frozen + 1,
                   resolved_as="not taken: offered again or reversed", committed_in=c, reflected_in=r)
         for n in (frozen, frozen + 1):
             self.assertIn("oae.note.freeze", self.frames[n])
@@ -482,7 +550,7 @@ class Failures(FollowTest):
         link.commit(A, 1)
         self.assertEqual(len(self.run_tshark()), 1)
         self.told(o, slice_of="1 of 2", reassembled_in=o + 1, outcome="committed")
-        self.told(again, slice_of="1 of 4", reassembled_in=again + 3, attempts=2)
+        self.told(again, slice_of="1 of 4", reassembled_in=again + 3)
         self.told(again + 3, slice__frame=[again, again + 1, again + 2, again + 3],
                   reassembled__length=200)
         self.told(r, reflect__match=1)
@@ -506,7 +574,7 @@ class Failures(FollowTest):
         last = link.offer(A, 1, *slices, only=(2,), flags=RESUME)
         r = link.reflect(B, 1, *slices)
         self.assertEqual(len(self.run_tshark()), 1)
-        self.told(last, slice_of="3 of 3", reassembled_in=o + 2, attempts=2)
+        self.told(last, slice_of="3 of 3", reassembled_in=o + 2)
         self.told(r, reflect__match=1)
 
     def test_peer_died(self):
@@ -575,10 +643,10 @@ class Failures(FollowTest):
         before = dict(link.ltag)
         o = link.offer(A, 1, b"hello")
         self.failed(A)
-        link.say(A, OFFER, src_ltag=before[A], dst_ltag=before[B], seq=1, attempt=1, flags=LAST,
+        link.say(A, OFFER, src_ltag=before[A], dst_ltag=before[B], seq=1, flags=LAST,
                  payload=b"hello")
         self.assertEqual(len(self.run_tshark()), 1)
-        self.told(o, outcome="undecided", attempts=1)
+        self.told(o, outcome="undecided")
 
 
 class SwapAndVerb(FollowTest):
@@ -598,12 +666,38 @@ class SwapAndVerb(FollowTest):
         link = self.open()
         mine = link.offer(A, 1, b"half of a", kind=SWAP)
         yours = link.offer(B, 1, b"half of b", kind=SWAP)
-        no = link.say(B, REFUSE, seq=1, attempt=1, kind=SWAP, reason=oae.NO_HALF)
+        no = link.say(B, REFUSE, seq=1, kind=SWAP, reason=oae.NO_HALF)
         lent = link.reflect(A, 1, b"half of b", kind=SWAP, more=b"half of a")
         link.commit(B, 1)
         self.assertEqual(len(self.run_tshark()), 2)
         self.told(mine, outcome="withdrawn, lent", lent_in=lent, partner=2, refused_in=no)
         self.told(yours, outcome="committed", partner=1)
+
+    def test_half_that_waits(self):
+        """The peer has none: nothing takes the number, and the half is lent, or offered again."""
+        for lends in True, False:
+            self.link = link = Link()
+            link.open()
+            o = link.offer(A, 1, b"half of a", kind=SWAP)
+            no = link.say(B, REFUSE, seq=1, kind=SWAP, reason=oae.NO_HALF)
+            v = link.offer(A, 1, b"", kind=VOID)
+            link.reflect(B, 1, b"", kind=VOID)
+            c = link.commit(A, 1)
+            if lends:
+                link.offer(B, 1, b"half of b", kind=SWAP)
+                n = link.reflect(A, 1, b"half of b", kind=SWAP, more=b"half of a")
+                link.commit(B, 1)
+            else:
+                n = link.offer(A, 2, b"half of a", kind=SWAP)
+                link.reflect(B, 2, b"half of a", kind=SWAP, more=b"half of b")
+                again = link.commit(A, 2)
+            self.assertEqual(len(self.run_tshark()), 3 if lends else 2)
+            self.assertNotIn("oae.note.reversed", self.frames[v])
+            self.told(v, outcome="committed", committed_in=c)
+            if lends:
+                self.told(o, outcome="withdrawn, lent", lent_in=n, refused_in=no, partner=3)
+            else:
+                self.told(n, transaction=1, outcome="committed", committed_in=again, offered_in=o)
 
     def test_verb(self):
         link = self.open()
@@ -630,13 +724,13 @@ class Ways(FollowTest):
             f = replace(f, flags=f.flags | oae.VIA, via=oae.via(f.dst, f.src))
             return udp4(ip.Datagram(ip.DATA, 1, 2, ip.through(f)).pack())
 
-        o = link.say(A, OFFER, by_host, seq=1, attempt=1, flags=LAST, payload=b"hello")
-        again = link.say(A, OFFER, between, seq=1, attempt=1, flags=LAST, payload=b"hello")
-        link.say(B, REFLECT, between, seq=1, attempt=1, payload=oae.reflect_body([b"hello"]))
+        o = link.say(A, OFFER, by_host, seq=1, flags=LAST, payload=b"hello")
+        again = link.say(A, OFFER, between, seq=1, flags=LAST, payload=b"hello")
+        link.say(B, REFLECT, between, seq=1, payload=oae.reflect_body([b"hello"]))
         link.tx[A] = 1
         c = link.say(A, COMMIT)
         self.assertEqual(len(self.run_tshark()), 1)
-        self.told(o, outcome="committed", committed_in=c, link=1, attempts=1)
+        self.told(o, outcome="committed", committed_in=c, link=1)
         self.told(again, offered_in=o)
         self.assertIn("oae.note.copy", self.frames[again])
 
@@ -650,13 +744,13 @@ class Ways(FollowTest):
         for src, dst, role in (A, B, 1), (B, A, 2):
             n = link.say(src, PATH, by_path, src_ltag=0, dst_ltag=0, tx=0, rx=0,
                          payload=oae.path_body(dst, src, role))
-        o = link.say(A, OFFER, by_path, seq=1, attempt=1, flags=LAST, payload=b"hello")
-        link.say(B, REFLECT, by_path, seq=1, attempt=1, payload=oae.reflect_body([b"hello"]))
+        o = link.say(A, OFFER, by_path, seq=1, flags=LAST, payload=b"hello")
+        link.say(B, REFLECT, by_path, seq=1, payload=oae.reflect_body([b"hello"]))
         link.tx[A] = 1
         c = link.say(A, COMMIT)
         self.assertEqual(len(self.run_tshark()), 1)
         self.told(n, link=1)
-        self.told(o, outcome="committed", committed_in=c, link=1, attempts=1)
+        self.told(o, outcome="committed", committed_in=c, link=1)
 
     def test_bad_frames_are_not_followed(self):
         link = self.open()

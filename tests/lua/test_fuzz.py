@@ -37,7 +37,7 @@ def good_frame(rng):
         reason = rng.choice((1, *range(3, 13)))
     if opcode == oae.ACK:
         payload = rng.randbytes(8)
-    if opcode in (oae.CLOSE, oae.CLOSE_ACK, oae.COMMIT, oae.REFUSE, oae.READY, oae.REVERSE, oae.DONE,
+    if opcode in (oae.CLOSE, oae.CLOSE_ACK, oae.COMMIT, oae.REFUSE, oae.READY, oae.DONE,
                   oae.NOLINK):
         payload = b""
     if opcode == oae.ASK:
@@ -49,7 +49,7 @@ def good_frame(rng):
                      via=oae.via(dst, src) if via else b"",
                      slice=rng.choice((0, 0, 1, 63)) if opcode == oae.OFFER and not kind else 0,
                      src_ltag=rng.randint(0, 3), dst_ltag=rng.randint(0, 3), tx=small(), rx=small(),
-                     seq=small(), attempt=rng.choice((1, 1, 2, 3, 255)), kind=kind, reason=reason,
+                     seq=small(), kind=kind, reason=reason,
                      payload=payload)
 
 

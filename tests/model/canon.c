@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When two states are one: names of ltags, incarnations and attempts and the
- * order of frames make no difference. A state is packed into bytes, and
+ * When two states are one: names of ltags and incarnations and the order of frames make no
+ * difference. A state is packed into bytes, and
  * unpacked to go on from. reduce.c has been here before.
  */
 #include "model.h"
@@ -57,108 +57,27 @@ static unsigned int slots(const struct m_scenario *sc)
 	return m_lengths(sc) && sc->slices < 2 ? 2 : sc->slices;
 }
 
-/* Values keep their order. */
-static void rename_values(u8 **at, unsigned int n)
-{
-	unsigned int i, last, next, name;
-
-	for (last = 0, name = 0;; last = next) {
-		next = 256;
-		for (i = 0; i < n; i++)
-			if (*at[i] > last && *at[i] < next)
-				next = *at[i];
-		if (next == 256)
-			break;
-		name++;
-		/* No name is above its value: none is renamed twice. */
-		for (i = 0; i < n; i++)
-			if (*at[i] == next)
-				*at[i] = name;
-	}
-}
-
-static bool has_attempt(const struct m_frame *f, bool offers)
-{
-	if (offers)
-		return f->opcode == OAE_OFFER || f->opcode == OAE_REVERSE || f->opcode == OAE_ASK;
-	return f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE || f->opcode == OAE_ACK;
-}
-
-/* In a window, the attempts of each number are its own. */
-static void rename_window(struct m_world *w, unsigned int from)
-{
-	struct oae_link *l = &w->end[from].link, *r = &w->end[!from].link;
-	bool named[2 * M_CAP] = { false };
-	u8 *at[2 * M_CAP + 2];
-	unsigned int i, n, k;
-	u32 seq, first;
-
-	/* Numbers that either end has a place for, then those of old frames. */
-	first = (s32)(l->tx - r->rx) < 0 ? l->tx : r->rx;
-	for (seq = first + 1; seq != first + 1 + 2 * H_LANES; seq++) {
-		n = 0;
-		if (seq - l->tx - 1 < (l->pair ? l->npairs : 1u))
-			at[n++] = &oae_lane(l, seq)->attempt;
-		if (seq - r->rx - 1 < (r->pair ? r->npairs : 1u))
-			at[n++] = &oae_hold_of(r, seq)->attempt;
-		for (k = 0; k < 2; k++) {
-			struct m_chan *c = &w->to[k ? from : !from];
-
-			for (i = 0; i < c->n; i++)
-				if (c->f[i].seq == seq &&
-				    has_attempt(&c->f[i], !k)) {
-					at[n++] = &c->f[i].attempt;
-					named[k * M_CAP + i] = true;
-				}
-		}
-		rename_values(at, n);
-	}
-	for (k = 0; k < 2; k++) {
-		struct m_chan *c = &w->to[k ? from : !from];
-
-		for (i = 0; i < c->n; i++)
-			if (has_attempt(&c->f[i], !k) && !named[k * M_CAP + i])
-				c->f[i].attempt = 1;
-	}
-}
-
-/* Attempts of one direction keep their order. */
-static void rename_attempts(struct m_world *w, unsigned int from)
-{
-	unsigned int n = 0, i;
-	u8 *at[2 * M_CAP + 2];
-
-	if (m_windows(w->sc)) {
-		rename_window(w, from);
-		return;
-	}
-	at[n++] = &w->end[from].link.offer.attempt;
-	at[n++] = &w->end[!from].link.hold.attempt;
-	for (i = 0; i < w->to[!from].n; i++)
-		if (has_attempt(&w->to[!from].f[i], true))
-			at[n++] = &w->to[!from].f[i].attempt;
-	for (i = 0; i < w->to[from].n; i++)
-		if (has_attempt(&w->to[from].f[i], false))
-			at[n++] = &w->to[from].f[i].attempt;
-	rename_values(at, n);
-}
-
 /* --- bytes ----------------------------------------------------------------------------- */
 
-#define FRAME_BYTES	18
-#define LINK_BYTES	23	/* and the slots, and the way */
+#define FRAME_BYTES	17
+#define LINK_BYTES	22	/* and of each number */
 #define WAY_BYTES	2
 #define PATH_BYTES	2	/* and of each line */
 #define LINE_BYTES	3
-#define LANE_BYTES	8
-#define HOLD_BYTES	8	/* and the slots */
-#define WINDOW_BYTES(sc) (10 + H_LANES * (LANE_BYTES + HOLD_BYTES + slots(sc)))
+#define LANE_BYTES	5
+#define HOLD_BYTES	7	/* and the slots */
+
+/* Numbers that are looked at, of each end. */
+static unsigned int numbers(const struct m_scenario *sc)
+{
+	return m_windows(sc) ? H_LANES : 1;
+}
 
 static unsigned int link_bytes(const struct m_scenario *sc)
 {
-	return LINK_BYTES + slots(sc) + (sc->ways ? WAY_BYTES : 0) +
-	       (sc->lines ? PATH_BYTES + sc->lines * LINE_BYTES : 0) +
-	       (m_windows(sc) ? WINDOW_BYTES(sc) : 0);
+	return LINK_BYTES + numbers(sc) * (LANE_BYTES + HOLD_BYTES + slots(sc)) +
+	       (sc->ways ? WAY_BYTES : 0) +
+	       (sc->lines ? PATH_BYTES + sc->lines * LINE_BYTES : 0);
 }
 
 static u8 mtu_code(u16 mtu)
@@ -179,22 +98,21 @@ static void pack_frame(struct naming *s, const struct m_scenario *sc,
 {
 	b[0] = f->opcode;
 	b[1] = f->flags;
-	b[2] = f->attempt;
-	b[3] = f->reason | f->kind << 4;
-	b[4] = f->slice | f->line << 6;
-	b[5] = f->piece;
-	b[6] = f->first;
-	b[7] = f->opcode == OAE_REFLECT ? f->reply : f->opcode == OAE_ACK ? f->have : f->marks;
-	b[8] = f->digest >> 8;
-	b[9] = f->digest;
-	b[10] = f->tx - sc->start;
-	b[11] = f->rx - sc->start;
-	b[12] = f->seq - sc->start;
-	b[13] = mtu_code(f->mtu) | f->caps << 2;
-	b[14] = name_ltag(s, !to, f->src);
-	b[15] = name_ltag(s, to, f->dst);
-	b[16] = name_inc(s, !to, f->inc);
-	b[17] = name_inc(s, to, f->peer_inc);
+	b[2] = f->reason | f->kind << 4;
+	b[3] = f->slice | f->line << 6;
+	b[4] = f->piece;
+	b[5] = f->first;
+	b[6] = f->opcode == OAE_REFLECT ? f->reply : f->opcode == OAE_ACK ? f->have : f->marks;
+	b[7] = f->digest >> 8;
+	b[8] = f->digest;
+	b[9] = f->tx - sc->start;
+	b[10] = f->rx - sc->start;
+	b[11] = f->seq - sc->start;
+	b[12] = mtu_code(f->mtu) | f->caps << 2;
+	b[13] = name_ltag(s, !to, f->src);
+	b[14] = name_ltag(s, to, f->dst);
+	b[15] = name_inc(s, !to, f->inc);
+	b[16] = name_inc(s, to, f->peer_inc);
 }
 
 static void unpack_frame(const struct m_scenario *sc, const u8 *b,
@@ -202,28 +120,27 @@ static void unpack_frame(const struct m_scenario *sc, const u8 *b,
 {
 	f->opcode = b[0];
 	f->flags = b[1];
-	f->attempt = b[2];
-	f->reason = b[3] & 15;
-	f->kind = b[3] >> 4;
-	f->slice = b[4] & 63;
-	f->line = b[4] >> 6;
-	f->piece = b[5];
-	f->first = b[6];
-	f->have = f->opcode == OAE_ACK ? b[7] : 0;
-	f->marks = f->opcode == OAE_OFFER ? b[7] : 0;
-	f->reply = f->opcode == OAE_REFLECT ? b[7] : 0;
-	f->digest = b[8] << 8 | b[9];
-	f->tx = sc->start + (s32)(int8_t)b[10];
-	f->rx = sc->start + (s32)(int8_t)b[11];
-	f->seq = sc->start + (s32)(int8_t)b[12];
-	f->mtu = mtu_coded(b[13] & 3);
-	f->caps = b[13] >> 2;
+	f->reason = b[2] & 15;
+	f->kind = b[2] >> 4;
+	f->slice = b[3] & 63;
+	f->line = b[3] >> 6;
+	f->piece = b[4];
+	f->first = b[5];
+	f->have = f->opcode == OAE_ACK ? b[6] : 0;
+	f->marks = f->opcode == OAE_OFFER ? b[6] : 0;
+	f->reply = f->opcode == OAE_REFLECT ? b[6] : 0;
+	f->digest = b[7] << 8 | b[8];
+	f->tx = sc->start + (s32)(int8_t)b[9];
+	f->rx = sc->start + (s32)(int8_t)b[10];
+	f->seq = sc->start + (s32)(int8_t)b[11];
+	f->mtu = mtu_coded(b[12] & 3);
+	f->caps = b[12] >> 2;
 	if (sc->lines && f->mtu)
 		f->caps |= OAE_CAPS_PATHS;
-	f->src = ltag_named(b[14]);
-	f->dst = ltag_named(b[15]);
-	f->inc = b[16];
-	f->peer_inc = b[17];
+	f->src = ltag_named(b[13]);
+	f->dst = ltag_named(b[14]);
+	f->inc = b[15];
+	f->peer_inc = b[16];
 }
 
 static void sort(u8 b[][FRAME_BYTES], struct m_frame *f, unsigned int n)
@@ -377,17 +294,17 @@ static u8 *pack_lane(const struct oae_link *l, u32 i, u8 *out)
 
 	memset(out, 0, LANE_BYTES);
 	if (there) {
-		out[0] = n->attempt;
-		out[1] = l->dirty >> place & 1;
+		out[0] = l->dirty >> place & 1;
 		if (i <= l->nlanes) {
-			out[1] |= n->state << 1 | n->due << 4 | n->again << 7;
-			out[2] = n->doubt | (n->p.kind == OAE_VOID) << 2 | n->sent << 3;
-			out[3] = (uintptr_t)n->p.handle;
-			out[4] = n->p.nslices;
-			out[6] = n->at_peer | n->shuts << 1 | n->resume << 2 | n->ready << 3;
+			out[0] |= n->state << 1 | n->due << 4 | n->again << 7;
+			out[1] = n->doubt | n->offered << 1 | (n->p.kind == OAE_VOID) << 2 |
+				 n->sent << 3 | n->resume << 6 | n->ready << 7;
+			out[2] = (uintptr_t)n->p.handle;
+			out[3] = n->p.nslices | (!n->recalled ? 0 :
+				 n->recalled == OAE_RECALL_BACK ? 2 : 1) << 4;
 		}
 		if (i <= l->naside)
-			out[5] = (uintptr_t)oae_aside(l, i - 1)->handle;
+			out[4] = (uintptr_t)oae_aside(l, i - 1)->handle;
 	}
 	return out + LANE_BYTES;
 }
@@ -400,38 +317,40 @@ static u8 *pack_hold(const struct m_world *w, const struct m_end *e, u32 i, u8 *
 	unsigned int k, n = HOLD_BYTES + slots(w->sc);
 	bool there = i <= (l->pair ? l->npairs : 1u);
 	bool whole = h->state == OAE_HOLD_HELD || h->state == OAE_HOLD_WAITS;
-	bool begun = h->state != OAE_HOLD_NONE && h->state != OAE_HOLD_KEPT;
+	bool refused = h->state == OAE_HOLD_REFUSED;
 
 	memset(out, 0, n);
 	if (!there)
 		return out + n;
 	out[0] = h->state | h->nslices << 3 | h->takes_room << 6 |
 		 (h->have && h->express) << 7;
-	out[1] = h->attempt;
-	out[2] = (h->state == OAE_HOLD_REFUSED ? h->reason : 0) |
-		 (h->have || begun ? h->kind : 0) << 4;
+	out[1] = (refused ? h->reason : 0) | (h->have || oae_hold_begun(h) ? h->kind : 0) << 4;
 	k = whole ? m_digest(h->digest) : 0;
-	out[3] = k >> 8;
-	out[4] = k;
-	out[5] = h->have & 1 ? h->first : 0;
-	out[6] = h->have;
+	out[2] = k >> 8;
+	out[3] = k;
+	out[4] = h->have & 1 ? h->first : 0;
+	out[5] = h->have | (refused && h->said) << 7;
 	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
-		out[7] = e->answer[h_lane(seq)];
+		out[6] = e->answer[h_lane(seq)];
 	for (k = 0; k < slots(w->sc); k++)
 		out[HOLD_BYTES + k] = e->slot[h_lane(seq)][k];
 	return out + n;
 }
 
-/* What the base of an end does not say of its window. */
-static u8 *pack_window(const struct m_world *w, unsigned int who, u8 *out)
+/* The place of an express at rx. */
+static struct oae_hold *last_hold(const struct oae_link *l)
 {
-	const struct m_end *e = &w->end[who];
+	return oae_hold_of(l, l->pair ? l->rx : l->rx + 1);
+}
+
+/* The window, and the numbers in it. */
+static u8 *pack_window(const struct m_world *w, const struct m_end *e, u8 *out)
+{
 	const struct oae_link *l = &e->link;
-	const struct oae_hold *last = oae_hold_of(l, l->pair ? l->rx : l->rx + 1);
+	const struct oae_hold *last = last_hold(l);
 	unsigned int i, k;
 
-	*out++ = (l->pair ? 1 : 0) | l->lacking << 1 | l->more << 2 | e->single << 3 |
-		 l->nlanes << 4;
+	*out++ = (l->pair ? 1 : 0) | l->lacking << 1 | l->more << 2 | l->nlanes << 4;
 	*out++ = l->given | l->naside << 4;
 	*out++ = l->window | l->win << 3 | (l->heard.window & 7) << 6;
 	*out++ = (u8)(l->peer_rx - l->tx);
@@ -443,8 +362,7 @@ static u8 *pack_window(const struct m_world *w, unsigned int who, u8 *out)
 	*out++ = k;
 	*out++ = k >> 8;
 	*out++ = k ? last->first : 0;
-	*out++ = e->word | e->word_wanted << 7;
-	for (i = 1; i <= H_LANES; i++) {
+	for (i = 1; i <= numbers(w->sc); i++) {
 		out = pack_lane(l, i, out);
 		out = pack_hold(w, e, i, out);
 	}
@@ -457,14 +375,11 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	const struct m_end *e = &w->end[who];
 	const struct oae_link *l = &e->link;
 	u32 start = w->sc->start;
-	unsigned int i;
 
-	if (m_windows(w->sc))
-		*out++ = e->owes_unconfirmed | e->owes_held_lost << 4;
-	*out++ = e->tag | e->narrow << 1 | !!e->owes_unconfirmed << 2 |
-		 !!e->owes_held_lost << 3 | e->renamed << 4 | e->word_busy << 5 |
-		 e->word << 6;
-	*out++ = e->unread | e->committed << 4;
+	*out++ = e->tag | e->narrow << 1 | e->single << 2 | e->renamed << 3 |
+		 e->word_busy << 4 | e->word_wanted << 5;
+	*out++ = e->owes_unconfirmed | e->owes_held_lost << 4;
+	*out++ = e->unread | e->word << 4;
 	if (!e->tag)
 		return out;
 	*out++ = name_ltag(s, who, l->ltag);
@@ -473,68 +388,23 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	*out++ = name_inc(s, !who, l->peer_inc);
 	*out++ = name_inc(s, !who, l->heard.inc);
 	*out++ = mtu_code(l->heard.mtu) | mtu_code(l->mtu) << 2 |
-		 mtu_code(l->peer_mtu) << 4 |
-		 (l->offer.state == OAE_OFFER_OUT && l->offer.ready) << 6 |
-		 l->wanted << 7;
+		 mtu_code(l->peer_mtu) << 4 | mtu_code(l->most ? l->most + OAE_HDR_LEN : 0) << 6;
 	*out++ = l->tx - start;
 	*out++ = l->rx - start;
 	*out++ = l->state | l->down << 3 | l->closing << 4 |
-		 l->close_sent << 5 | l->peer_closing << 6 |
-		 oae_link_all_confirmed(l) << 7;
-	*out++ = l->await_done | (l->dirty & 1) << 1 | l->last_express << 2 |
-		 l->ready_due << 3 | !!l->asked_at << 4 | l->offer.again << 5 |
-		 l->hold.express << 6 | l->offer.doubt << 7;
-	*out++ = l->offer.attempt;
-	*out++ = (uintptr_t)l->offer.p.handle | l->offer.state << 4;
-	*out++ = l->offer.p.nslices | l->offer.resume << 2 | l->offer.sent << 3;
+		 l->close_sent << 5 | l->peer_closing << 6 | l->unseen << 7;
+	*out++ = l->await_done | l->last_express << 1 | l->ready_due << 2 |
+		 !!l->asked_at << 3 | !!l->settle_until << 4 | l->wanted << 5 |
+		 (l->pmtu ? 1 : 0) << 6 | !!l->too_long_at << 7;
 	*out++ = (l->next_valid ? (uintptr_t)l->next.handle : 0) |
 		 (uintptr_t)l->swaps->half.handle << 4;
 	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
-		 l->unseen << 5 | l->hold.kind << 6;
-	*out++ = (uintptr_t)l->swaps->aside.handle | l->aside_ready << 4 |
 		 !!l->swaps->cancelled << 5;
-	*out++ = (l->pmtu ? 1 : 0) | !!l->too_long_at << 1 |
-		 mtu_code(l->most ? l->most + OAE_HDR_LEN : 0) << 2;
-	*out++ = l->hold.state | l->hold.nslices << 4 |
-		 !!l->settle_until << 7;
-	*out++ = l->hold.attempt;
-	*out++ = l->hold.reason | l->asks << 4;
-	i = l->hold.digest ? m_digest(l->hold.digest) : 0;
-	*out++ = i >> 8;
-	*out++ = i;
-	*out++ = l->hold.first;
-	for (i = 0; i < slots(w->sc); i++)
-		*out++ = e->slot[h_lane(l->rx + 1)][i];
-	if (m_windows(w->sc))
-		out = pack_window(w, who, out);
+	*out++ = l->asks;
+	out = pack_window(w, e, out);
 	if (w->sc->lines)
 		out = pack_paths(s, w, who, out);
 	return w->sc->ways ? pack_way(e, out) : out;
-}
-
-static void unpack_slots(const struct m_scenario *sc, struct m_end *e,
-			 const u8 *in)
-{
-	struct oae_link *l = &e->link;
-	unsigned int i;
-
-	for (i = 0; i < slots(sc); i++) {
-		e->slot[h_lane(l->rx + 1)][i] = in[i];
-		if (!in[i])
-			continue;
-		l->hold.have |= 1ULL << i;
-		l->hold.len += M_LEN / M_PIECE_N(in[i]);
-	}
-}
-
-static void void_post(struct oae_post *p)
-{
-	u64 hash = oae_slice_hash("", 0, 0);
-
-	memset(p, 0, sizeof(*p));
-	p->digest = oae_whole_digest(&hash, 1);
-	p->nslices = 1;
-	p->kind = OAE_VOID;
 }
 
 static void unpack_lane(struct m_world *w, struct oae_link *l, u32 i, const u8 *in)
@@ -545,30 +415,29 @@ static void unpack_lane(struct m_world *w, struct oae_link *l, u32 i, const u8 *
 	if (i > (l->pair ? l->npairs : 1u))
 		return;
 	memset(n, 0, sizeof(*n));
-	n->attempt = in[0];
-	if (in[1] & 1)
+	if (in[0] & 1)
 		l->dirty |= 1ULL << oae_place(l, seq);
 	if (i <= l->nlanes) {
-		n->state = in[1] >> 1 & 7;
-		n->due = in[1] >> 4 & 7;
-		n->again = in[1] >> 7;
-		n->doubt = in[2] & 1;
-		n->at_peer = in[6] & 1;
-		n->shuts = in[6] >> 1 & 1;
-		n->resume = in[6] >> 2 & 1;
-		n->ready = in[6] >> 3 & 1;
-		n->sent = in[2] >> 3;
-		if (in[2] >> 2 & 1)
-			void_post(&n->p);
+		n->state = in[0] >> 1 & 7;
+		n->due = in[0] >> 4 & 7;
+		n->again = in[0] >> 7;
+		n->doubt = in[1] & 1;
+		n->offered = in[1] >> 1 & 1;
+		n->sent = in[1] >> 3 & 7;
+		n->resume = in[1] >> 6 & 1;
+		n->ready = in[1] >> 7;
+		n->recalled = in[3] >> 4 == 2 ? OAE_RECALL_BACK : in[3] >> 4 ? OAE_E_SIGNAL : 0;
+		if (in[1] >> 2 & 1)
+			m_fill_void(w, in[2], &n->p);
 		else
-			m_fill_post(w, in[3], &n->p);
-		n->p.nslices = in[4];
+			m_fill_post(w, in[2], &n->p);
+		n->p.nslices = in[3] & 15;
 		l->nparked += n->state == OAE_OFFER_PARKED;
 		l->ndue += !!n->due;
-		l->nshut += n->shuts;
+		l->nvoid += n->p.kind == OAE_VOID && n->state != OAE_OFFER_REFLECTED;
 	}
-	if (in[5])
-		m_fill_post(w, in[5], oae_aside(l, i - 1));
+	if (in[4])
+		m_fill_post(w, in[4], oae_aside(l, i - 1));
 }
 
 static void unpack_hold(struct m_world *w, struct m_end *e, u32 i, const u8 *in)
@@ -586,12 +455,12 @@ static void unpack_hold(struct m_world *w, struct m_end *e, u32 i, const u8 *in)
 	h->nslices = in[0] >> 3 & 7;
 	h->takes_room = in[0] >> 6 & 1;
 	h->express = in[0] >> 7;
-	h->attempt = in[1];
-	h->reason = in[2] & 15;
-	h->kind = in[2] >> 4;
-	h->digest = m_digest_value(in[3] << 8 | in[4]);
-	h->first = in[5];
-	h->have = in[6];
+	h->reason = in[1] & 15;
+	h->kind = in[1] >> 4;
+	h->digest = m_digest_value(in[2] << 8 | in[3]);
+	h->first = in[4];
+	h->have = in[5] & 127;
+	h->said = in[5] >> 7;
 	for (k = 0; k < slots(w->sc); k++) {
 		slot[k] = in[HOLD_BYTES + k];
 		if (!slot[k])
@@ -600,15 +469,17 @@ static void unpack_hold(struct m_world *w, struct m_end *e, u32 i, const u8 *in)
 	}
 	if (h->state == OAE_HOLD_HELD && h->kind == OAE_SWAP)
 		h->reply = M_LEN;
-	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
+	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB) {
 		h->reply = M_ANSWER;
-	e->answer[h_lane(seq)] = in[7];
+		e->computed |= 1ULL << h_lane(seq);
+	}
+	e->answer[h_lane(seq)] = in[6];
 	l->nheld += h->state == OAE_HOLD_HELD;
 	l->nwait += h->state == OAE_HOLD_WAITS;
 	l->ntaken += h->takes_room;
 }
 
-static void unpack_window(struct m_world *w, unsigned int who, const u8 *in)
+static const u8 *unpack_window(struct m_world *w, unsigned int who, const u8 *in)
 {
 	struct m_end *e = &w->end[who];
 	struct oae_link *l = &e->link;
@@ -617,23 +488,14 @@ static void unpack_window(struct m_world *w, unsigned int who, const u8 *in)
 	u16 last;
 	u8 first;
 
-	memset(e->slot, 0, sizeof(e->slot));
-	memset(&l->offer, 0, sizeof(l->offer));
-	memset(&l->hold, 0, sizeof(l->hold));
-	memset(&l->swaps->aside, 0, sizeof(l->swaps->aside));
 	l->dirty = 0;
-	l->nparked = 0;
-	l->nheld = 0;
 	if (in[0] & 1) {
-		memset(e->pair, 0, sizeof(e->pair));
-		for (i = 0; i < H_LANES; i++)
-			e->pairs[i] = &e->pair[i];
 		l->pair = e->pairs;
 		l->npairs = H_LANES;
 	}
+	m_fix(w);
 	l->lacking = in[0] >> 1 & 1;
 	l->more = in[0] >> 2 & 1;
-	e->single = in[0] >> 3 & 1;
 	l->nlanes = in[0] >> 4;
 	l->given = in[1] & 15;
 	l->naside = in[1] >> 4;
@@ -642,39 +504,31 @@ static void unpack_window(struct m_world *w, unsigned int who, const u8 *in)
 	l->heard.window = in[2] >> 6 | in[5] >> 7 << 2;
 	l->peer_rx = l->tx + (s32)(int8_t)in[3];
 	l->done_seq = l->tx + (s32)(int8_t)in[4];
-	l->cwnd = l->state == OAE_OPEN ? l->win : OAE_WINDOW_MAX;
-	l->ssthresh = OAE_WINDOW_MAX;
-	l->burst = w->sc->parts ?: OAE_MAX_SLICES;
-	l->burst_thresh = OAE_MAX_SLICES;
 	for (i = 1; i <= H_LANES; i++)
 		if (in[5] >> i & 1)
 			l->unplaced |= 1ULL << (l->rx + i) % OAE_WINDOW_MAX;
 	last = in[6] | in[7] << 8;
 	first = in[8];
-	e->word = in[9] & 127;
-	e->word_wanted = in[9] >> 7;
-	in += 10;
-	for (i = 1; i <= H_LANES; i++) {
+	in += 9;
+	for (i = 1; i <= numbers(w->sc); i++) {
 		unpack_lane(w, l, i, in);
 		in += LANE_BYTES;
 		unpack_hold(w, e, i, in);
 		in += HOLD_BYTES + slots(w->sc);
 	}
 	if (!last)
-		return;
-	h = oae_hold_of(l, l->pair ? l->rx : l->rx + 1);
+		return in;
+	h = last_hold(l);
 	h->digest = m_digest_value(last);
 	h->first = first;
+	return in;
 }
 
-static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
+static void unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 {
 	struct m_end *e = &w->end[who];
 	struct oae_link *l = &e->link;
 	u32 start = w->sc->start;
-	u8 offer, next, half, aside;
-	const u8 *wnd = NULL;
-	unsigned int i;
 
 	l->ltag = ltag_named(*in++);
 	l->peer_ltag = ltag_named(*in++);
@@ -686,8 +540,8 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->heard.start = l->heard.mtu ? start : 0;
 	l->mtu = mtu_coded(*in >> 2 & 3);
 	l->peer_mtu = mtu_coded(*in >> 4 & 3);
-	l->offer.ready = *in >> 6 & 1;
-	l->wanted = *in++ >> 7;
+	l->most = mtu_coded(*in++ >> 6);
+	l->most -= l->most ? OAE_HDR_LEN : 0;
 	l->peer_max_len = l->peer_mtu ? l->cfg->max_len : 0;
 	l->tx = start + (s32)(int8_t)*in++;
 	l->rx = start + (s32)(int8_t)*in++;
@@ -698,95 +552,39 @@ static const u8 *unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->closing = *in >> 4 & 1;
 	l->close_sent = *in >> 5 & 1;
 	l->peer_closing = *in >> 6 & 1;
-	l->peer_rx = l->tx - !(*in++ >> 7);
+	l->unseen = *in++ >> 7;
 	l->await_done = *in & 1;
-	l->done_seq = l->tx;
-	l->dirty = *in >> 1 & 1 ? ~0ULL : 0;
-	l->last_express = *in >> 2 & 1;
-	l->ready_due = *in >> 3 & 1;
-	l->asked_at = *in >> 4 & 1 ? M_NOW : 0;
-	l->offer.again = *in >> 5 & 1;
-	l->hold.express = *in >> 6 & 1;
-	l->offer.doubt = *in++ >> 7;
-	l->offer.attempt = *in++;
-	offer = *in & 15;
-	l->offer.state = *in++ >> 4 & 7;
-	l->offer.resume = *in >> 2 & 1;
-	l->offer.sent = *in++ >> 3;
-	next = *in & 15;
-	half = *in++ >> 4;
+	l->last_express = *in >> 1 & 1;
+	l->ready_due = *in >> 2 & 1;
+	l->asked_at = *in >> 3 & 1 ? M_NOW : 0;
+	l->settle_until = *in >> 4 & 1;
+	l->wanted = *in >> 5 & 1;
+	l->pmtu = *in >> 6 & 1 ? M_MTU_NARROW : 0;
+	l->too_long_at = *in++ >> 7 ? M_NOW : 0;
+	l->next_valid = *in & 15;
+	if (l->next_valid)
+		m_fill_post(w, *in & 15, &l->next);
+	if (*in >> 4)
+		m_fill_post(w, *in >> 4, &l->swaps->half);
+	in++;
 	l->half.state = *in & 7;
 	l->half.crossed = *in >> 3 & 1;
 	l->half.turn = *in >> 4 & 1;
-	l->unseen = *in >> 5 & 1;
-	l->hold.kind = *in++ >> 6;
-	aside = *in & 15;
-	l->naside = !!aside;
-	l->aside_ready = *in >> 4 & 1;
 	l->swaps->cancelled = *in++ >> 5 & 1 ? OAE_E_SIGNAL : 0;
-	l->pmtu = *in & 1 ? M_MTU_NARROW : 0;
-	l->too_long_at = *in >> 1 & 1 ? M_NOW : 0;
-	l->most = mtu_coded(*in >> 2);
-	l->most -= l->most ? OAE_HDR_LEN : 0;
-	in++;
-	l->hold.state = *in & 15;
-	l->hold.nslices = *in >> 4 & 7;
-	l->settle_until = *in++ >> 7;
-	l->hold.attempt = *in++;
-	l->hold.reason = *in & 15;
-	l->asks = *in++ >> 4;
-	l->hold.digest = m_digest_value(in[0] << 8 | in[1]);
-	in += 2;
-	l->hold.first = *in++;
-	unpack_slots(w->sc, e, in);
-	in += slots(w->sc);
-	if (m_windows(w->sc)) {
-		wnd = in;
-		in += WINDOW_BYTES(w->sc);
-	}
+	l->asks = *in++;
+	in = unpack_window(w, who, in);
 	if (w->sc->lines)
 		in = unpack_paths(w, e, in);
 	if (w->sc->ways)
-		in = unpack_way(e, in);
-	if (offer)
-		m_fill_post(w, offer, &l->offer.p);
-	l->next_valid = next;
-	if (next)
-		m_fill_post(w, next, &l->next);
-	if (half)
-		m_fill_post(w, half, &l->swaps->half);
-	if (aside)
-		m_fill_post(w, aside, &l->swaps->aside);
-	l->nlanes = l->offer.state != OAE_OFFER_NONE;
-	l->given = l->nlanes && l->offer.state != OAE_OFFER_QUEUED;
-	l->nparked = l->offer.state == OAE_OFFER_PARKED;
-	l->nheld = l->hold.state == OAE_HOLD_HELD;
-	if (wnd)
-		unpack_window(w, who, wnd);
-	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_SWAP)
-		l->hold.reply = M_LEN;
-	if (l->hold.state == OAE_HOLD_HELD && l->hold.kind == OAE_VERB)
-		l->hold.reply = M_ANSWER;
-	for (i = 1; i <= (l->pair ? l->npairs : 1u); i++) {
-		const struct oae_hold *h = oae_hold_of(l, l->rx + i);
-
-		if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)
-			e->computed |= 1ULL << h_lane(l->rx + i);
-	}
-	/* Without a window nothing happens to the word while a verb is held. */
-	if (!wnd)
-		e->answer[h_lane(l->rx + 1)] = e->word;
+		unpack_way(e, in);
 	m_reduce_link(w->sc, l);
-	return in;
 }
 
 static u8 *pack_txs(struct naming *s, const struct m_world *w, u8 *out)
 {
 	unsigned int i;
 
-	*out++ = w->ntx;
-	if (m_windows(w->sc))
-		*out++ = w->shrink;
+	*out++ = w->ntx | w->shrink << 4;
 	*out++ = w->posted[A] | w->posted[B] << 4;
 	*out++ = w->crash | w->kill << 2 | w->close << 4 | w->rename << 6;
 	*out++ = w->mtu | w->cut << 2 | w->conflict << 4 | w->refuse << 6;
@@ -814,9 +612,8 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 {
 	unsigned int i;
 
-	w->ntx = *in++;
-	if (m_windows(w->sc))
-		w->shrink = *in++;
+	w->ntx = *in & 15;
+	w->shrink = *in++ >> 4;
 	w->posted[A] = *in & 15;
 	w->posted[B] = *in++ >> 4;
 	w->crash = *in & 3;
@@ -860,13 +657,16 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 		tx->other = *in++ >> 4;
 		tx->answered = tx->other;
 		tx->len = M_LEN;
+		tx->next = 0;
+		/* It was given back, and waits behind those that were given back before. */
+		if (!tx->at_link && !tx->ended && !tx->lost)
+			m_queue(w, i + 1);
 	}
 	return in;
 }
 
 /**
- * m_pack() - the bytes of a state; its attempts and frames change names and
- *	places on the way
+ * m_pack() - the bytes of a state; its frames change places on the way
  * @w: the world, reduced
  * @buf: out
  *
@@ -882,7 +682,6 @@ unsigned int m_pack(struct m_world *w, u8 buf[M_PACKED])
 	for (i = A; i <= B; i++) {
 		s.ltag[i].n = 0;
 		s.inc[i].n = 0;
-		rename_attempts(w, i);
 	}
 	s.open = true;
 	for (i = A; i <= B; i++) {
@@ -909,7 +708,6 @@ void m_unpack(struct m_world *w, const struct m_scenario *sc, const u8 *buf)
 {
 	const u8 *in = buf, *link[2];
 	unsigned int i;
-	u8 owes = 0;
 
 	memset(w, 0, offsetof(struct m_world, to));
 	w->sc = sc;
@@ -920,21 +718,16 @@ void m_unpack(struct m_world *w, const struct m_scenario *sc, const u8 *buf)
 	for (i = A; i <= B; i++) {
 		struct m_end *e = &w->end[i];
 
-		if (m_windows(sc))
-			owes = *in++;
 		e->tag = *in & 1;
 		e->narrow = *in >> 1 & 1;
-		e->owes_unconfirmed = *in >> 2 & 1;
-		e->owes_held_lost = *in >> 3 & 1;
-		e->renamed = *in >> 4 & 1;
-		e->word_busy = *in >> 5 & 1;
-		e->word = *in++ >> 6;
+		e->single = *in >> 2 & 1;
+		e->renamed = *in >> 3 & 1;
+		e->word_busy = *in >> 4 & 1;
+		e->word_wanted = *in++ >> 5 & 1;
+		e->owes_unconfirmed = *in & 15;
+		e->owes_held_lost = *in++ >> 4;
 		e->unread = *in & 15;
-		e->committed = *in++ >> 4;
-		if (m_windows(sc)) {
-			e->owes_unconfirmed = owes & 15;
-			e->owes_held_lost = owes >> 4;
-		}
+		e->word = *in++ >> 4;
 		m_link_init(w, i);
 		link[i] = in;
 		if (e->tag)

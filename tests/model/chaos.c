@@ -35,7 +35,6 @@ struct part {
 	u8 peer_inc;		/* likewise */
 	u8 heard;		/* likewise */
 	u8 tx, rx;
-	u8 attempt, hold_attempt;
 	u8 offer;		/* see offers[] */
 	u8 hold;		/* see holds[] */
 	u8 hold_kind;		/* enum oae_kind, if its sender does not say */
@@ -44,9 +43,11 @@ struct part {
 	bool confirmed, await_done, last_express, closing, close_sent;
 	bool peer_closing, down, asked, clean, ready_due, crossed, turn;
 	bool aside, unwanted;
+	u8 void_in;		/* 1 the offer is recalled, 2 to be posted again */
+	bool said;
 	/* Of the initiator and the timer, all of them any number. */
 	u8 due, asks, reflects;
-	bool resume;
+	bool resume, offered;
 	u64 sent;
 };
 
@@ -60,16 +61,19 @@ static const struct {
 	{ OAE_SWAP, 0, OAE_OFFER_OUT },
 	{ OAE_VERB, 0, OAE_OFFER_OUT },
 	{ OAE_VERB, 0, OAE_OFFER_PARKED },
+	{ OAE_MESSAGE, OAE_POST_EXPRESS, OAE_OFFER_PARKED },
 };
 
-#define OFFERS		7
+#define OFFERS		8
 #define OFFER_HALF	4
 #define OFFER_VERB	5
 
 static const u8 holds[] = {
 	OAE_HOLD_NONE, OAE_HOLD_HELD, OAE_HOLD_HELD, OAE_HOLD_REFUSED,
-	OAE_HOLD_REVERSED, OAE_HOLD_KEPT,
+	OAE_HOLD_KEPT,
 };
+
+#define HOLDS		5
 
 static u8 id_of(unsigned int from, unsigned int k)
 {
@@ -126,7 +130,7 @@ static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
 	u8 id = id_of(!who, p->rx + 1);
 
 	l->hold.state = holds[p->hold];
-	l->hold.attempt = p->hold_attempt;
+	l->hold.said = p->said;
 	l->hold.reason = OAE_R_BUSY;
 	l->hold.digest = m_whole(id, 1);
 	l->hold.first = id;
@@ -155,6 +159,27 @@ static void a_hold(struct m_world *w, unsigned int who, const struct part *p)
 			l->hold.kind == OAE_VERB ? M_ANSWER : 0;
 }
 
+/* Nothing took the place of what is offered: of an express that is still to be decided. */
+static void a_void(struct m_world *w, unsigned int who, u8 id, const struct part *p)
+{
+	struct oae_link *l = &w->end[who].link;
+	bool express = offers[p->offer].flags & OAE_POST_EXPRESS;
+
+	if (!p->void_in || offers[p->offer].kind == OAE_SWAP || (!express && p->state != 2))
+		return;
+	m_fill_void(w, express ? id : 0, &l->offer.p);
+	l->nvoid = 1;
+	l->nparked = 0;
+	l->offer.state = OAE_OFFER_OUT;
+	if (express) {
+		l->offer.recalled = p->void_in == 1 ? OAE_E_SIGNAL : OAE_RECALL_BACK;
+		return;
+	}
+	w->tx[id - 1].at_link = false;
+	w->tx[id - 1].ended = true;
+	w->tx[id - 1].outcome = OAE_REVERSED;
+}
+
 static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 {
 	struct m_end *e = &w->end[who];
@@ -176,7 +201,6 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 	l->peer_max_len = l->cfg->max_len;
 	l->tx = p->tx;
 	l->rx = p->rx;
-	l->offer.attempt = p->attempt;
 	l->peer_rx = l->tx - !p->confirmed;
 	l->await_done = p->await_done;
 	l->last_express = p->last_express;
@@ -206,6 +230,8 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 		l->ndue = !!p->due;
 		l->offer.resume = p->resume;
 		l->offer.sent = p->sent;
+		l->offer.offered = p->offered;
+		a_void(w, who, id, p);
 	}
 	if (offers[p->offer].kind == OAE_SWAP) {
 		l->swaps->half = l->offer.p;
@@ -215,7 +241,6 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 			w->tx[id].at_link = true;
 			m_fill_post(w, id + 1, &l->swaps->aside);
 			l->naside = 1;
-			l->aside_ready = p->ready_due;
 		}
 	}
 	if (p->next) {
@@ -362,6 +387,16 @@ static void halves_afresh(struct m_world *w, bool wrong)
 	}
 }
 
+/* What the state said to be committed, and was never delivered, was reported. */
+static void never_delivered(struct m_world *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->ntx; i++)
+		if (w->tx[i].ended && w->tx[i].outcome == OAE_COMMITTED && !w->tx[i].delivered)
+			w->tx[i].excused = true;
+}
+
 /* Find back, ask each other once (an idle end does in time), and be a link. */
 static void recover(struct m_world *w, struct m_chaos *r, bool lies)
 {
@@ -385,8 +420,7 @@ static void recover(struct m_world *w, struct m_chaos *r, bool lies)
 		return;
 	halves_afresh(w, w->reported || lies);
 	w->arbitrary = false;
-	w->end[A].committed = 0;
-	w->end[B].committed = 0;
+	never_delivered(w);
 	m_prove(w, NULL);
 }
 
@@ -440,8 +474,6 @@ static bool part_of(unsigned long n, unsigned int bound, struct part *p)
 	if (!n--)
 		return true;
 	p->tag = true;
-	p->attempt = 1;
-	p->hold_attempt = 1;
 	p->state = digit(&n, 3);
 	p->peer_ltag = digit(&n, 2);
 	p->peer_inc = digit(&n, bound > 0 ? 3 : 2);
@@ -465,8 +497,6 @@ static bool kinds_of(unsigned long n, unsigned int bound, struct part *p)
 	if (!n--)
 		return true;
 	p->tag = true;
-	p->attempt = 1;
-	p->hold_attempt = 1;
 	p->state = digit(&n, 3);
 	p->tx = digit(&n, 2);
 	p->rx = digit(&n, 2);
@@ -530,15 +560,22 @@ struct m_chaos m_chaos_all(unsigned int bound, FILE *out)
 static const u8 opcodes[] = {
 	OAE_SYNC, OAE_SYNC_ACK, OAE_SYNC_CHK, OAE_CLOSE, OAE_CLOSE_ACK,
 	OAE_OFFER, OAE_REFLECT, OAE_COMMIT, OAE_REFUSE, OAE_READY,
-	OAE_REVERSE, OAE_DONE, OAE_NOLINK, OAE_ASK, OAE_ACK,
+	OAE_DONE, OAE_NOLINK, OAE_ASK, OAE_ACK,
 };
 
 /* What a frame to an end says. */
 struct saying {
-	u8 opcode, flags, attempt, kind, reason, have;
+	u8 opcode, flags, kind, reason, have;
 	u8 tx, rx, seq;
 	bool old_src, old_dst, old_inc, old_peer_inc, no_answer;
 };
+
+static u64 void_digest(void)
+{
+	u64 hash = oae_slice_hash("", 0, 0);
+
+	return oae_whole_digest(&hash, 1);
+}
 
 static struct m_frame a_frame(unsigned int to, const struct saying *s)
 {
@@ -559,7 +596,6 @@ static struct m_frame a_frame(unsigned int to, const struct saying *s)
 		return f;
 	}
 	f.seq = s->seq;
-	f.attempt = s->attempt;
 	if (f.opcode == OAE_OFFER) {
 		f.kind = s->kind;
 		if (s->kind != OAE_MESSAGE)
@@ -569,12 +605,13 @@ static struct m_frame a_frame(unsigned int to, const struct saying *s)
 		f.piece = M_PIECE(id_of(!to, s->seq), 1);
 	} else if (f.opcode == OAE_REFLECT) {
 		id = id_of(to, s->seq);
-		f.digest = m_digest(m_whole(id, 1));
-		f.first = id;
+		f.digest = m_digest(s->kind == OAE_VOID ? void_digest() : m_whole(id, 1));
+		f.first = s->kind == OAE_VOID ? 0 : id;
 		f.kind = s->kind;
-		f.reply = s->kind == OAE_SWAP ? half_id_of(!to) : !!s->kind;
+		f.reply = s->kind == OAE_SWAP ? half_id_of(!to) : s->kind == OAE_VERB;
 	} else if (f.opcode == OAE_REFUSE) {
 		f.reason = s->reason;
+		f.kind = s->kind;
 	} else if (f.opcode == OAE_ASK || f.opcode == OAE_ACK) {
 		f.kind = s->kind;
 		f.have = f.opcode == OAE_ACK ? s->have : 0;
@@ -586,7 +623,6 @@ static struct m_frame a_frame(unsigned int to, const struct saying *s)
 static bool saying_of(unsigned long n, struct saying *s)
 {
 	memset(s, 0, sizeof(*s));
-	s->attempt = 1;
 	s->reason = OAE_R_BUSY;
 	s->opcode = opcodes[digit(&n, sizeof(opcodes))];
 	s->tx = digit(&n, 2);
@@ -607,14 +643,13 @@ static bool saying_of(unsigned long n, struct saying *s)
 static bool kind_saying_of(unsigned long n, struct saying *s)
 {
 	static const u8 about[] = {
-		OAE_OFFER, OAE_REFLECT, OAE_REFUSE, OAE_REVERSE, OAE_ASK, OAE_ACK,
+		OAE_OFFER, OAE_REFLECT, OAE_REFUSE, OAE_ASK, OAE_ACK,
 	};
-	static const u8 reasons[] = { 0, OAE_R_NO_HALF, OAE_R_CONFLICT };
+	static const u8 reasons[] = { 0, OAE_R_NO_HALF, OAE_R_CONFLICT, OAE_R_BUSY };
 
 	memset(s, 0, sizeof(*s));
-	s->attempt = 1;
 	s->opcode = about[digit(&n, sizeof(about))];
-	s->kind = 1 + digit(&n, 2);
+	s->kind = 1 + digit(&n, 3);
 	s->reason = reasons[s->kind];
 	s->tx = digit(&n, 2);
 	s->rx = digit(&n, 2);
@@ -694,8 +729,6 @@ static void any_part(struct part *p)
 	p->heard = upto(2) ? 0 : upto(3);
 	p->tx = upto(EACH - 1);
 	p->rx = upto(EACH - 1);
-	p->attempt = upto(8) ? upto(4) : 255;
-	p->hold_attempt = upto(8) ? upto(4) : 255;
 	p->offer = upto(2) ? upto(4) : upto(OFFERS);
 	p->next = !upto(4);
 	p->hold_kind = upto(2) ? OAE_MESSAGE : upto(OAE_VERB + 1);
@@ -704,7 +737,10 @@ static void any_part(struct part *p)
 	p->turn = upto(2);
 	p->aside = upto(2);
 	p->unwanted = !upto(4);
-	p->hold = upto(2) ? 0 : upto(6);
+	p->hold = upto(2) ? 0 : upto(HOLDS);
+	p->said = upto(2);
+	p->void_in = upto(4) ? 0 : 1 + upto(2);
+	p->offered = upto(2);
 	p->confirmed = upto(2);
 	p->await_done = !upto(4);
 	p->last_express = upto(2);
@@ -732,8 +768,7 @@ static void any_frames(struct m_world *w)
 			s.opcode = opcodes[upto(sizeof(opcodes))];
 			s.flags = upto(256) & (OAE_F_EXPRESS | OAE_F_RESUME |
 					       OAE_F_WANT_DONE);
-			s.attempt = upto(8) ? upto(4) : 255;
-			s.kind = upto(2) ? OAE_MESSAGE : upto(OAE_VERB + 1);
+			s.kind = upto(2) ? OAE_MESSAGE : upto(OAE_VOID + 1);
 			s.reason = upto(2) ? OAE_R_BUSY : upto(2) ?
 				   OAE_R_NO_HALF : OAE_R_CONFLICT;
 			s.tx = upto(EACH);

@@ -184,6 +184,17 @@ void h_noted(struct h_event *ev, u8 note)
 	}
 }
 
+/* Do those that were given back wait in their order? */
+static bool in_order(const struct m_world *w, const struct m_end *e)
+{
+	h_id id = e->queue.first;
+
+	for (; id; id = w->tx[id - 1].next)
+		if (w->tx[id - 1].next && w->tx[id - 1].next < id)
+			return false;
+	return true;
+}
+
 /**
  * m_check() - what must be so after every event
  * @w: the world
@@ -201,6 +212,8 @@ void m_check(struct m_world *w)
 		ev.end = (struct h_end *)&w->end[who];
 		ev.peer = (struct h_end *)&w->end[!who];
 		h_check(&ev);
+		if (!in_order(w, &w->end[who]))
+			m_fail(w, 0, "G1: given back, and to be posted again in another order");
 		if (w->end[who].wanted && !l->wanted)
 			m_fail(w, 0, "4.4: a wanted link is not wanted any more");
 		if (w->sc->ways && w->end[who].tag)

@@ -46,6 +46,8 @@ static unsigned int users(const struct m_world *w, unsigned int who, u16 *acts)
 	for (i = 0; w->sc->cancel && i < w->ntx; i++)
 		if (w->tx[i].from == who && w->tx[i].at_link)
 			acts[n++] = M_ACT(M_CANCEL, who, i + 1);
+	for (i = e->queue.first; w->sc->cancel && i; i = w->tx[i - 1].next)
+		acts[n++] = M_ACT(M_CANCEL, who, i);
 	if (e->tag && e->link.wanted)
 		acts[n++] = M_ACT(M_UNWANT, who, 0);
 	if (e->unread)
@@ -128,12 +130,25 @@ static unsigned int hints(const struct m_world *w, unsigned int who, u16 *acts)
 	for (i = 0; i < l->given; i++) {
 		const struct oae_lane *lane = oae_lane(l, l->tx + 1 + i);
 
-		if (lane->state != OAE_OFFER_OUT || lane->due || !lane->attempt)
+		if (lane->state != OAE_OFFER_OUT || lane->due || !lane->offered)
 			continue;
 		acts[n++] = M_ACT(M_HINT, who, M_HINT_OF(i, OAE_DUE_REPEAT));
 		acts[n++] = M_ACT(M_HINT, who, M_HINT_OF(i, OAE_DUE_ASK));
 	}
 	return n;
+}
+
+/* An answer that does not count if it is to an earlier question than the last. */
+static bool may_be_old(const struct m_world *w, unsigned int to, const struct m_frame *f)
+{
+	const struct oae_link *l = &w->end[to].link;
+	const struct oae_lane *n = oae_lane(l, f->seq);
+
+	if (f->opcode != OAE_ACK && (f->opcode != OAE_REFUSE || f->reason > OAE_R_CONFLICT))
+		return false;
+	return w->end[to].tag && l->state == OAE_OPEN && f->dst == l->ltag &&
+	       f->src == l->peer_ltag && f->seq - l->tx - 1 < l->given &&
+	       n->state == OAE_OFFER_OUT && n->p.kind == f->kind;
 }
 
 static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
@@ -190,6 +205,8 @@ unsigned int m_enabled(const struct m_world *w, u16 acts[M_ACTS])
 			acts[n++] = M_ACT(M_DELIVER, who, i);
 			if (w->sc->dup)
 				acts[n++] = M_ACT(M_REPEAT, who, i);
+			if (may_be_old(w, who, &w->to[who].f[i]))
+				acts[n++] = M_ACT(M_OLD, who, i);
 			if (!w->sc->calm)
 				acts[n++] = M_ACT(M_LOSE, who, i);
 			if (w->refuse && !w->end[who].tag &&
@@ -415,6 +432,14 @@ static int closes(const struct m_world *w, unsigned int who)
 	return e->tag && m_close_out(&e->link) ? M_AGAIN : -1;
 }
 
+/* The peer closes, and nothing waits for room any more: it was refused for want of a place. */
+static int retries_nothing(const struct m_world *w, unsigned int who)
+{
+	const struct m_end *e = &w->end[who];
+
+	return e->tag && e->link.nparked && e->link.peer_closing ? M_RETRY : -1;
+}
+
 static int retries(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
@@ -536,8 +561,8 @@ int m_fair(const struct m_world *w)
 {
 	static int (*const next[])(const struct m_world *w, unsigned int who) = {
 		plugs, hears, reads, frees, leaves, questions, reflects, finds, stalls, wonders,
-		proves, doubts, asks, closes, settles, retries, retries_half, returns, waits,
-		probes, dies,
+		proves, doubts, asks, retries_nothing, closes, settles, retries, retries_half,
+		returns, waits, probes, dies,
 	};
 	static int (*const no_line[])(const struct m_world *w, unsigned int who) = {
 		reads, frees, leaves, questions, reflects, stalls, despairs,

@@ -133,7 +133,14 @@ static void forged(struct m_world *w, unsigned int who, unsigned int old)
 		m_fail(w, 0, "4.6: a forged SYNC makes a tag");
 }
 
-static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
+/* An answer to what was asked before the last question about its number. */
+static void is_old(struct oae_link *l, const struct oae_frame *f)
+{
+	l->pn = 1;
+	oae_lane(l, f->seq)->pn = 1;
+}
+
+static void deliver(struct m_world *w, unsigned int to, struct m_frame m, bool old)
 {
 	struct m_end *e = &w->end[to];
 	struct oae_actions a;
@@ -143,6 +150,8 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m)
 	bool known;
 
 	m_frame_of(&m, w->sc, to, &f);
+	if (old)
+		is_old(&e->link, &f);
 	if (w->sc->ways && !m_let_in(e, &f))
 		return;
 	if (w->sc->lines && e->unplugged >> m.line & 1)
@@ -189,7 +198,7 @@ static void impostor(struct m_world *w, unsigned int who, u32 names)
 	f.mtu = M_MTU_WIDE;
 	f.dst = names;
 	w->impostor = true;
-	deliver(w, who, f);
+	deliver(w, who, f, false);
 	w->impostor = false;
 	if (e->way.via || e->link.ltag != own || e->link.peer_ltag != peer)
 		m_fail(w, 0, "4.8: whoever says that it is a gateway is believed, and the peer is heard direct");
@@ -208,11 +217,11 @@ static void clone(struct m_world *w, unsigned int who, unsigned int line)
 		.src = m_random(), .dst = l->ltag, .inc = m_random(), .peer_inc = l->inc,
 	};
 
-	deliver(w, who, f);
+	deliver(w, who, f, false);
 }
 
 /* A frame comes; once the peer is heard direct, an impostor is tried on a copy. */
-static void receive(struct m_world *w, unsigned int to, struct m_frame m)
+static void receive(struct m_world *w, unsigned int to, struct m_frame m, bool old)
 {
 	struct m_end *e = &w->end[to];
 	bool peer = w->sc->ways && w->sc->forge && e->tag &&
@@ -220,7 +229,7 @@ static void receive(struct m_world *w, unsigned int to, struct m_frame m)
 	static struct m_world v;
 	FILE *story = m_story;
 
-	deliver(w, to, m);
+	deliver(w, to, m, old);
 	/* To an end that has probed, only a frame of this run is an answer. */
 	if (!peer || !e->tag || m_way_late(&e->link) || w->why)
 		return;
@@ -352,6 +361,12 @@ static void crash(struct m_world *w, unsigned int who)
 			w->tx[i].at_link = false;
 			w->tx[i].lost = true;
 		}
+	while (w->end[who].queue.first) {
+		h_id id;
+
+		h_dequeue(&ev, &w->end[who].queue, &id);
+		w->tx[id - 1].lost = true;
+	}
 	w->end[who].unread = 0;
 	w->end[who].word = 0;
 	w->end[who].computed = 0;
@@ -483,9 +498,10 @@ void m_step(struct m_world *w, u16 act)
 	w->weather = M_ACT_WEATHER(act);
 	switch (M_ACT_WHAT(act)) {
 	case M_DELIVER:
+	case M_OLD:
 		f = w->to[who].f[arg];
 		take(&w->to[who], arg);
-		receive(w, who, f);
+		receive(w, who, f, M_ACT_WHAT(act) == M_OLD);
 		break;
 	case M_FORGE:
 		if (w->sc->lines)
@@ -503,7 +519,7 @@ void m_step(struct m_world *w, u16 act)
 		m_gateway(&w->end[who], OAE_HELLO_LEAVING);
 		break;
 	case M_REPEAT:
-		receive(w, who, w->to[who].f[arg]);
+		receive(w, who, w->to[who].f[arg], false);
 		break;
 	case M_LOSE:
 		take(&w->to[who], arg);

@@ -204,8 +204,7 @@ static bool everything_happened(void)
 
 	for (i = 0; i < OAE_NOTE_END; i++) {
 		switch (i) {
-		case OAE_N_ATTEMPTS:	/* they have no number here */
-		case OAE_N_REPAIRED:	/* nor have frames */
+		case OAE_N_REPAIRED:	/* frames have no number here */
 		case OAE_N_WORN:
 		case OAE_N_REJECTED:	/* all are of a size and kind that is taken */
 		case OAE_N_IDLE_HELLO:	/* no gateway here */

@@ -11,11 +11,10 @@
  *
  * Ltags and incarnations are only ever compared for equality, so they are
  * renamed by first appearance, and states that differ in nothing else are one.
- * Attempts are only compared for order, so they are renamed too, and no state is cut off
- * for having had too many.
  *
  * Nor do frames have numbers. What is told by numbers is an event, which may happen at any
- * time: that a frame of an offer seems lost, or its answer (M_HINT).
+ * time: that a frame of an offer seems lost, or its answer (M_HINT); that an answer is to an
+ * earlier question than the last (M_OLD), or to that.
  *
  *	world.c   what tests/harness wants to know of the two ends; the wire between
  *	weather.c which ways or lines carry frames
@@ -161,8 +160,8 @@ struct m_frame {
 	u32 tx, rx, seq;
 	u16 mtu;
 	u16 digest;		/* REFLECT: number of the digest, see m_digest() */
-	u8 opcode, flags, attempt, reason;
-	u8 kind;		/* OFFER, REFLECT: enum oae_kind */
+	u8 opcode, flags, reason;
+	u8 kind;		/* of questions and answers about a content: enum oae_kind */
 	u8 slice;
 	u8 piece;		/* OFFER: which transaction, cut how: M_PIECE() */
 	u8 first;		/* REFLECT, OFFER: of which transaction */
@@ -287,7 +286,7 @@ static inline bool m_holds(const struct oae_link *l)
 
 /* An event: what, at which end (or on the way to it), and which. */
 enum m_what {
-	M_DELIVER, M_REPEAT, M_LOSE,
+	M_DELIVER, M_REPEAT, M_OLD, M_LOSE,
 	M_POST, M_POST_EXPRESS, M_POST_HALF, M_POST_VERB, M_CANCEL, M_READ,
 	M_RESERVE, M_FREE,
 	M_STALL, M_AGAIN, M_DEAD, M_FORGET, M_RETRY, M_RETRY_HALF,
@@ -326,6 +325,8 @@ void m_to_wire(struct m_world *w, unsigned int to, const struct m_frame *f);
 void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		unsigned int to, struct oae_frame *f);
 void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p);
+void m_fill_void(const struct m_world *w, u8 id, struct oae_post *p);
+void m_queue(struct m_world *w, u8 id);
 void m_remember(struct m_world *w);
 void m_fix(struct m_world *w);
 void m_event(struct h_event *ev, struct m_world *w, unsigned int who,

@@ -16,7 +16,8 @@ static bool sliced(const struct m_scenario *sc)
  * Of a lane in flight: what would be sent again. What is told by the numbers of frames only
  * changes how many may be under way.
  */
-static void reduce_lane(const struct oae_link *l, struct oae_lane *n)
+static void reduce_lane(const struct m_scenario *sc, const struct oae_link *l,
+			struct oae_lane *n)
 {
 	n->at = M_NOW;
 	n->pn = 0;
@@ -25,18 +26,37 @@ static void reduce_lane(const struct oae_link *l, struct oae_lane *n)
 	n->refused = 0;
 	n->asks = false;
 	n->repeated = false;
-	if (n->state != OAE_OFFER_OUT || l->state != OAE_OPEN)
+	if (n->recalled != OAE_RECALL_BACK)
+		n->recalled = n->recalled ? OAE_E_SIGNAL : 0;
+	if (n->state != OAE_OFFER_OUT || l->state != OAE_OPEN) {
 		n->sent = 0;
+		n->ready = false;
+	}
 	if (n->state == OAE_OFFER_NONE)
 		n->resume = false;
+	/* Numbers are given anew in the next run. */
+	if (l->state != OAE_OPEN) {
+		n->due = OAE_DUE_NOT;
+		n->offered = false;
+		n->resume = false;
+	}
+	/* Of an express it says that it is in flight. */
+	if (!sliced(sc) && !oae_post_express(&n->p))
+		n->again = false;
+	/* Only what may be too long for any cut. */
+	if (!sc->most)
+		n->doubt = false;
 }
 
 /* The network bears as many as the window has. */
 static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 {
-	struct oae_lane *n;
 	unsigned int i;
 
+	if (l->state != OAE_OPEN) {
+		l->given = 0;
+		l->ndue = 0;
+	}
 	l->recover = l->tx + l->given;
 	l->room = 0;
 	l->room_to = l->tx + (sc->asks ? 0 : OAE_WINDOW_MAX);
@@ -54,16 +74,9 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 		memset(&l->hold, 0, sizeof(l->hold));
 		memset(&l->swaps->aside, 0, sizeof(l->swaps->aside));
 	}
-	for (i = 0; i < l->npairs; i++) {
-		n = &l->pair[i]->lane;
-		reduce_lane(l, n);
-		if (!sliced(sc))
-			n->again = false;
-		if (!sc->most)
-			n->doubt = false;
-		if (n->state != OAE_OFFER_OUT)
-			n->ready = false;
-	}
+	for (i = 0; i < l->npairs; i++)
+		reduce_lane(sc, l, &l->pair[i]->lane);
+	reduce_lane(sc, l, &l->offer);
 	if (m_windows(sc))
 		return;
 	l->heard.window = 1;
@@ -79,7 +92,7 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 static void reduce_length(const struct m_scenario *sc, struct oae_link *l)
 {
 	l->search = 0;
-	l->search_pn = 0;
+	memset(l->search_pn, 0, sizeof(l->search_pn));
 	l->search_tries = 0;
 	l->longs = 0;
 	l->too_long = false;
@@ -139,12 +152,6 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->reflect_at = M_NOW;
 	l->refused_at = M_NOW;
 	l->swaps->posted_at = M_NOW;
-	reduce_lane(l, &l->offer);
-
-	if (!l->pair && l->offer.state == OAE_OFFER_NONE) {
-		memset(&l->offer.p, 0, sizeof(l->offer.p));
-		l->offer.again = false;
-	}
 	/* A note tells them apart, nothing else. */
 	l->half.again = false;
 	l->half.refused = false;
@@ -156,35 +163,14 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 		l->swaps->cancelled = 0;
 	if (!l->naside)
 		memset(&l->swaps->aside, 0, sizeof(l->swaps->aside));
-	/* In a run with a window READY names what it is for. */
-	if (!l->naside || oae_link_windowed(l))
-		l->aside_ready = false;
 	if (!l->await_done)
 		l->done_seq = l->tx;
 	reduce_window(sc, l);
 	if (!l->next_valid)
 		memset(&l->next, 0, sizeof(l->next));
-	if (!l->hold.have) {
-		l->hold.express = false;
-		l->hold.len = 0;
-		l->hold.kind = OAE_MESSAGE;
-	}
-	if (l->hold.state != OAE_HOLD_HELD)
-		l->hold.reply = 0;
-	if (!l->last_express)
-		l->last_kind = OAE_MESSAGE;
-	if (l->hold.state != OAE_HOLD_REFUSED)
-		l->hold.reason = 0;
-	if (l->hold.state != OAE_HOLD_HELD && !l->last_express)
-		l->hold.digest = 0;
-	if (!(l->hold.have & 1) && !l->last_express)
-		l->hold.first = 0;
 	/* Only RESUME asks for it. */
 	if (!sliced(sc))
 		l->dirty = ~0ULL;
-	/* Only what may be too long for any cut. */
-	if (!sc->most)
-		l->offer.doubt = false;
 	/* Only what may be forgotten. */
 	if (!sc->dead && !sc->ways)
 		l->unseen = false;
@@ -245,11 +231,11 @@ static bool may_forget(const struct m_world *w)
 
 /*
  * Do frames of a run that can do nothing any more stay out of a state? Not where they
- * say by which line the peer sends.
+ * say by which line, or which way, the peer sends.
  */
 static bool leans(const struct m_world *w)
 {
-	return m_windows(w->sc) && !w->sc->raw && !w->arbitrary && !w->sc->lines;
+	return !w->sc->raw && !w->arbitrary && !w->sc->lines && !w->sc->ways;
 }
 
 /* Is the frame of the run that this end is in? */
@@ -259,7 +245,7 @@ static bool of_run(const struct m_end *e, const struct m_frame *f)
 	       f->src == e->link.peer_ltag;
 }
 
-/* An OFFER of a number, or of an attempt, that is over; or an ASK. */
+/* An OFFER of a number, or of a content, that is over; or an ASK. */
 static bool offer_spent(const struct oae_link *l, const struct m_frame *f)
 {
 	const struct oae_hold *h = oae_hold_of(l, f->seq);
@@ -268,14 +254,13 @@ static bool offer_spent(const struct oae_link *l, const struct m_frame *f)
 	if (i > (s32)(l->pair ? l->npairs : 1))
 		return false;
 	if (i <= 0)
-		return i || !l->last_express || !(f->flags & OAE_F_EXPRESS);
-	if (f->attempt != h->attempt)
-		return f->attempt < h->attempt;
-	if (h->state == OAE_HOLD_REVERSED)
+		return i || !l->last_express ||
+		       (!(f->flags & OAE_F_EXPRESS) && f->kind != OAE_VOID);
+	if (h->state != OAE_HOLD_HELD)
+		return false;
+	if (f->kind != OAE_VOID && h->kind == OAE_VOID)
 		return true;
-	return f->opcode == OAE_OFFER && !(f->marks & OAE_M_ANSWER) &&
-	       (h->state == OAE_HOLD_HELD || h->state == OAE_HOLD_REFUSED ||
-		h->state == OAE_HOLD_WAITS || h->have >> f->slice & 1);
+	return f->opcode == OAE_OFFER && f->kind == h->kind && !(f->marks & OAE_M_ANSWER);
 }
 
 /* Does the peer still hold what was committed here? COMMIT says so again. */
@@ -293,8 +278,9 @@ static bool answer_spent(const struct oae_link *l, const struct m_frame *f)
 		return !committed_again(l, f);
 	if (f->seq - l->tx > l->given)
 		return false;
-	return f->attempt < n->attempt ||
-	       (f->attempt == n->attempt && n->state != OAE_OFFER_OUT);
+	if (n->recalled)
+		return f->opcode != OAE_REFLECT && f->kind != OAE_VOID;
+	return n->state == OAE_OFFER_REFLECTED || (n->p.kind == OAE_VOID && f->kind != OAE_VOID);
 }
 
 /* Has the frame, which is of this run, nothing to say but its counters? */
@@ -311,9 +297,7 @@ static bool all_said(const struct oae_link *l, const struct m_frame *f)
 	case OAE_COMMIT:
 		return !(f->flags & OAE_F_WANT_DONE);
 	case OAE_READY:
-		return oae_link_windowed(l) && oae_dist(l->tx, f->seq) <= 0;
-	case OAE_REVERSE:
-		return oae_link_windowed(l);
+		return oae_dist(l->tx, f->seq) <= 0;
 	case OAE_SYNC_ACK:
 		return f->inc == l->peer_inc && f->peer_inc == l->inc;
 	case OAE_DONE:
@@ -338,9 +322,9 @@ static bool counts(const struct m_world *w, const struct oae_link *l,
  * @to: the end that it goes to
  * @f: the frame
  *
- * Numbers, counters and attempts do not go back within a run, so what does nothing now
- * never will; search.c looks whether it does nothing. That it may bring places for a
- * window does not count.
+ * Numbers and counters do not go back within a run, nor does a content come back, so what
+ * does nothing now never will; search.c looks whether it does nothing. That it may bring places
+ * for a window does not count.
  *
  * Return: true if so.
  */
@@ -452,8 +436,7 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 		if (f->opcode == OAE_REFLECT)
 			f->reason = 0;
 		if (to_run) {
-			if (f->opcode == OAE_COMMIT || f->opcode == OAE_DONE ||
-			    (f->opcode == OAE_READY && !m_windows(w->sc)))
+			if (f->opcode == OAE_COMMIT || f->opcode == OAE_DONE)
 				f->seq = 0;
 			if (known || !w->sc->ways)
 				return known;
@@ -502,6 +485,15 @@ static void reduce_chan(struct m_world *w, unsigned int to)
 	c->n = n;
 }
 
+/* Do both ends know each other, as they are now? */
+static bool acquainted(const struct m_world *w)
+{
+	const struct m_end *a = &w->end[A], *b = &w->end[B];
+
+	return a->tag && b->tag && a->link.peer_inc == b->link.inc &&
+	       b->link.peer_inc == a->link.inc;
+}
+
 /* Of the numbers of an end: smaller ones are under way nowhere, but in late frames. */
 static u32 numbers_over(const struct m_world *w, unsigned int from)
 {
@@ -515,13 +507,32 @@ static u32 numbers_over(const struct m_world *w, unsigned int from)
 
 static bool offers(const struct m_frame *f)
 {
-	return f->opcode == OAE_OFFER || f->opcode == OAE_REVERSE || f->opcode == OAE_ASK;
+	return f->opcode == OAE_OFFER || f->opcode == OAE_ASK;
 }
 
 static bool answers(const struct m_frame *f)
 {
 	return f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE ||
 	       f->opcode == OAE_ACK || f->opcode == OAE_READY;
+}
+
+/* Are the counters of a frame those of the incarnations that both ends have now? */
+static bool counters_are_now(const struct m_world *w, unsigned int to, const struct m_frame *f)
+{
+	const struct oae_link *l = &w->end[to].link, *p = &w->end[!to].link;
+	const struct m_chan *c = &w->to[to];
+	unsigned int i;
+
+	if (m_is_sync(f->opcode))
+		return f->inc == p->inc && f->peer_inc == l->inc;
+	if (f->src == p->ltag)
+		return true;
+	if (f->src == l->peer_ltag)
+		return l->heard.inc == p->inc;
+	for (i = 0; i < c->n; i++)
+		if (m_is_sync(c->f[i].opcode) && c->f[i].src == f->src)
+			return c->f[i].inc == p->inc;
+	return true;
 }
 
 static void numbers_back(struct m_world *w, unsigned int from, u32 n)
@@ -541,7 +552,7 @@ static void numbers_back(struct m_world *w, unsigned int from, u32 n)
 		for (i = 0; i < w->to[to].n; i++) {
 			struct m_frame *f = &w->to[to].f[i];
 
-			if (m_is_sync(f->opcode) && !f->peer_inc)
+			if (!counters_are_now(w, to, f))
 				continue;
 			if (to != from)
 				f->tx -= n;
@@ -553,17 +564,16 @@ static void numbers_back(struct m_world *w, unsigned int from, u32 n)
 }
 
 /*
- * As long as no end begins anew, numbers are only compared with each other. Halves that
- * are offered again and again, and what steps aside for them, use up any number of them.
- * All places stay where they are.
+ * Numbers are only compared with each other, unless an end begins anew. Halves that are offered
+ * again and again, and what steps aside for them, use up any number of them. All places stay
+ * where they are.
  */
 static void reduce_numbers(struct m_world *w)
 {
 	unsigned int i;
 	u32 n;
 
-	if (!leans(w) || may_forget(w) || w->sc->crash || w->sc->rename ||
-	    !w->end[A].tag || !w->end[B].tag)
+	if (!leans(w) || !acquainted(w))
 		return;
 	for (i = A; i <= B; i++) {
 		n = numbers_over(w, i);

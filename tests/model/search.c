@@ -497,7 +497,7 @@ static void check_spent(struct m_world *w)
 	for (to = A; to <= B; to++)
 		for (i = 0; i < w->to[to].n && !w->why; i++)
 			if (m_spent(w, to, &w->to[to].f[i]) && !does_nothing(w, to, i))
-				m_fail(w, 0, "a frame of a number, an attempt or a run that is over does something");
+				m_fail(w, 0, "a frame of a number, a content or a run that is over does something");
 }
 
 static struct m_world stepped;		/* by step() */

@@ -48,10 +48,9 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 		n += snprintf(buf + n, len - n, " inc %llu, yours %llu",
 			      (unsigned long long)f->inc,
 			      (unsigned long long)f->peer_inc);
-	if (f->attempt)
-		n += snprintf(buf + n, len - n, " seq %d.%u", (s32)f->seq,
-			      f->attempt);
-	if (f->opcode == OAE_OFFER)
+	if (f->opcode >= OAE_OFFER && f->opcode != OAE_CLOSE)
+		n += snprintf(buf + n, len - n, " seq %d", (s32)f->seq);
+	if (f->opcode == OAE_OFFER && f->kind != OAE_VOID)
 		n += snprintf(buf + n, len - n, " #%u slice %u of %u",
 			      M_PIECE_ID(f->piece), f->slice,
 			      M_PIECE_N(f->piece));
@@ -134,6 +133,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		break;
 	case M_DELIVER:
 	case M_REPEAT:
+	case M_OLD:
 	case M_REFUSE:
 	case M_LOSE:
 		m_frame_name(&w->to[who].f[arg], who, text, sizeof(text));
@@ -143,6 +143,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		else
 			snprintf(buf, len, "%c receives %s%s", 'A' + who, text,
 				 what == M_REPEAT ? " (which will come again)" :
+				 what == M_OLD ? " (to an earlier question)" :
 				 what == M_REFUSE ? " (which it refuses)" : "");
 		break;
 	case M_POST:
@@ -194,8 +195,8 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 					      " parked", " reflected",
 					      " queued" };
 	static const char *const holds[] = { "", " gathers", " computes",
-					     " holds", " refused", " reversed",
-					     " keeps" };
+					     " holds", " refused", " keeps",
+					     " waits" };
 	static const char *const halves[] = { "", " posted", " offered",
 					      " waits", " lent" };
 	const struct m_end *e = &w->end[who];
@@ -217,11 +218,14 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 	for (i = 1; i <= l->nlanes; i++) {
 		const struct oae_lane *lane = oae_lane(l, l->tx + i);
 
-		n += snprintf(buf + n, len - n, "%s #%u.%u%s",
+		n += snprintf(buf + n, len - n, "%s %s#%u%s",
 			      lane->state < 6 ? offers[lane->state] : " ?",
+			      lane->p.kind == OAE_VOID ? "nothing for " : "",
 			      (unsigned int)(uintptr_t)lane->p.handle,
-			      lane->attempt, lane->due ? " due" : "");
+			      lane->due ? " due" : "");
 	}
+	for (i = e->queue.first; i; i = w->tx[i - 1].next)
+		n += snprintf(buf + n, len - n, " given back #%u", i);
 	for (i = 0; i < l->naside; i++)
 		n += snprintf(buf + n, len - n, " aside #%u",
 			      (unsigned int)(uintptr_t)oae_aside(l, i)->handle);
@@ -229,9 +233,9 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 		const struct oae_hold *h = oae_hold_of(l, l->rx + i);
 
 		if (h->state)
-			n += snprintf(buf + n, len - n, "%s %d.%u",
+			n += snprintf(buf + n, len - n, "%s %d%s",
 				      h->state < 7 ? holds[h->state] : " ?",
-				      (s32)(l->rx + i), h->attempt);
+				      (s32)(l->rx + i), h->said ? " (said)" : "");
 	}
 	if (l->half.state)
 		n += snprintf(buf + n, len - n, ", half #%u%s%s",

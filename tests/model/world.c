@@ -175,7 +175,6 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 	f->opcode = m->opcode;
 	f->hdr_len = OAE_HDR_LEN;
 	f->flags = m->flags;
-	f->attempt = m->attempt;
 	f->kind = m->kind;
 	*(m->opcode == OAE_REFLECT ? &f->room : &f->reason) = m->reason;
 	f->src_ltag = m->src;
@@ -228,7 +227,6 @@ static void send_frame(const struct h_event *ev, const struct oae_frame *f, u8 p
 	m.flags = f->flags;
 	if (w->end[who].goes_via)
 		m.flags |= OAE_F_VIA;
-	m.attempt = f->attempt;
 	m.reason = f->opcode == OAE_REFLECT ? f->room : f->reason;
 	m.src = f->src_ltag;
 	m.dst = f->dst_ltag;
@@ -250,7 +248,7 @@ static void send_frame(const struct h_event *ev, const struct oae_frame *f, u8 p
 		m.first = f->reflect.first;
 		m.kind = f->kind;
 		m.reply = reply;
-	} else if (f->opcode == OAE_ASK) {
+	} else if (f->opcode == OAE_ASK || f->opcode == OAE_REFUSE) {
 		m.kind = f->kind;
 	} else if (f->opcode == OAE_ACK) {
 		m.kind = f->kind;
@@ -278,6 +276,42 @@ void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p)
 	p->kind = tx->kind;
 	p->reply = tx->kind == OAE_VERB ? M_ANSWER : 0;
 	p->flags = tx->flags;
+}
+
+/**
+ * m_fill_void() - nothing, in place of what was reversed
+ * @w: the world
+ * @id: of which an express that was recalled; 0: of nothing that matters any more
+ * @p: out
+ */
+void m_fill_void(const struct m_world *w, u8 id, struct oae_post *p)
+{
+	u64 hash = oae_slice_hash("", 0, 0);
+
+	memset(p, 0, sizeof(*p));
+	p->digest = oae_whole_digest(&hash, 1);
+	p->nslices = 1;
+	p->kind = OAE_VOID;
+	p->handle = H_HANDLE(id);
+	if (id)
+		p->flags = w->tx[id - 1].flags & OAE_POST_CONFIRM;
+}
+
+/**
+ * m_queue() - a transaction waits at its end, behind all others there, to be posted again
+ * @w: the world
+ * @id: which
+ */
+void m_queue(struct m_world *w, u8 id)
+{
+	struct m_end *e = &w->end[w->tx[id - 1].from];
+
+	if (e->queue.first)
+		w->tx[e->queue.last - 1].next = id;
+	else
+		e->queue.first = id;
+	e->queue.last = id;
+	e->queued++;
 }
 
 static struct m_end *here(const struct h_event *ev)
@@ -382,7 +416,7 @@ static void remember_undelivered(const struct m_world *w, struct m_end *e)
 	unsigned int i;
 
 	e->nundelivered = 0;
-	if (!m_windows(w->sc)) {
+	if (w->arbitrary) {
 		if (e->committed && !w->tx[e->committed - 1].delivered)
 			e->undelivered[e->nundelivered++] = e->committed;
 		return;

@@ -534,12 +534,12 @@ class Mutants(Broken):
         self.caught("link.c", "f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag", "0",
                     "between two honest ends: impossible")
 
-    def test_commit_without_the_attempt(self):
-        self.caught("answer.c", "f->attempt != n->attempt", "0",
+    def test_commit_of_what_nothing_was_offered_for(self):
+        """The answer to a content is taken for that to nothing in its place."""
+        self.caught("answer.c", "f->kind != n->p.kind || ", "",
                     "between two honest ends: mismatch")
 
     def test_commit_of_whatever_was_reflected(self):
-        """Nobody looks at what was heard, nor at the attempt: what is held is another."""
         self.caught("answer.c", "	oae_offer_committed(l, now, a);\n	oae_offer_pump",
                     "	oae_complete(a, oae_first_lane(l)->p.handle, OAE_REVERSED, EINTR),\n"
                     "	oae_offer_committed(l, now, a);\n	oae_offer_pump", "G3: ")
@@ -551,8 +551,13 @@ class Mutants(Broken):
 
     def test_reversed_but_sent(self):
         """A reversal that forgets to say so is found when the peer delivers."""
-        drop = "	if (n->p.kind == OAE_SWAP)\n		l->half.state = OAE_HALF_NONE;\n"
+        drop = "		oae_offer_hand_back(l, seq + 1, false, a);\n"
         self.caught("lane.c", drop + "	oae_lane_clear(l, seq);", drop, "G3: |G2: |OFFER of")
+
+    def test_express_reversed_at_once(self):
+        """One that was offered may have been delivered."""
+        self.caught("cancel.c", "reversible = oae_lane_reversible(oae_lane(l, seq));", "reversible = true;",
+                    "G\\d: #\\d+ ")
 
     def test_delivered_before_the_commit(self):
         self.caught("reflect.c", "	if (h->express)\n		oae_hold_deliver",
@@ -579,13 +584,9 @@ class Mutants(Broken):
 
     def test_reversed_and_reflected(self):
         """What was reflected is reversed, and so is what takes its place: reflected."""
-        gone = "	n->refused = 0;\n	n->doubt = false;\n	n->ready = false;\n"
-        self.caught("lane.c", "	n->state = OAE_OFFER_QUEUED;\n" + gone +
-                    "	oae_lane_due(l, n, OAE_DUE_ALL);",
-                    "	if (n->state == OAE_OFFER_REFLECTED)\n		return;\n"
-                    "	n->state = OAE_OFFER_QUEUED;\n" + gone +
-                    "	oae_lane_due(l, n, OAE_DUE_ALL);", "G\\d: ", *WINDOW, "--cancel", "80%",
-                    "--loss", "30%", "--express", "0%")
+        void = "	l->nvoid++;\n"
+        self.caught("lane.c", void, "	if (n->state == OAE_OFFER_REFLECTED)\n		return;\n" + void,
+                    "G\\d: ", *WINDOW, "--cancel", "80%", "--loss", "30%", "--express", "0%")
 
     def test_places_without_what_was_held(self):
         self.caught("window.c", "		pair[seq & mask]->hold = *oae_hold_of(l, seq);",

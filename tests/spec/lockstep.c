@@ -3,8 +3,8 @@
  * Specification and core side by side. Reads what spin says when it runs
  * doc/spec/link.pml at random (-DTRACE), an event after the other:
  *
- *	EV A rcv 6 0 1 2 0 0 1 1 1 0 1 0 0	what happens at an end
- *	DO A send 7 0 2 1 0 0 1 1 1 0		and what comes of it, in order
+ *	EV A rcv 6 0 1 2 0 0 1 1 0 1 0 0 0 0	what happens at an end
+ *	DO A send 7 0 2 1 0 0 1 1 0		and what comes of it, in order
  *	DO A deliver 1
  *	AT A 3 2 1 ... .		where that leaves the end
  *
@@ -18,7 +18,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "../../modoae/link/link.h"
+#include "../../modoae/link/link_int.h"
 
 #define NOW		1000000000000ULL	/* always; the timers' times move */
 #define LONG_AGO	(NOW / 2)
@@ -125,13 +125,13 @@ static u64 digest(u64 id)
 
 /* A frame as both sides write it; flag, one and two are what the opcode has. */
 struct said {
-	int op, flag, src, dst, tx, rx, seq, attempt, one, two;
+	int op, flag, src, dst, tx, rx, seq, one, two;
 };
 
 /* Of the content the frame has the kind only. */
 static bool says_kind(int op)
 {
-	return op == OAE_ASK || op == OAE_ACK;
+	return op == OAE_ASK || op == OAE_ACK || op == OAE_REFUSE;
 }
 
 static void say_frame(char *line, const struct said *s)
@@ -141,14 +141,22 @@ static void say_frame(char *line, const struct said *s)
 			 s->dst, s->tx, s->rx);
 
 	if (s->op <= OAE_SYNC_CHK)
-		snprintf(line + n, LINE - n, " window %d inc %d knows %d", s->attempt,
+		snprintf(line + n, LINE - n, " window %d inc %d knows %d", s->seq,
 			 s->one, s->two);
 	else
-		snprintf(line + n, LINE - n, " seq %d.%d %s %d, %d", s->seq, s->attempt,
+		snprintf(line + n, LINE - n, " seq %d %s %d, %d", s->seq,
 			 says_kind(s->op) ? "kind" : "content", s->one, s->two);
 }
 
-static const u16 reasons[] = { OAE_R_BUSY, OAE_R_NO_HALF, OAE_R_CONFLICT };
+static const u16 reasons[] = { OAE_R_BUSY, OAE_R_NO_HALF, OAE_R_CONFLICT, OAE_R_RANGE };
+
+#define REASONS		((int)(sizeof(reasons) / sizeof(reasons[0])))
+
+/* What is reflected of a number that is delivered is an express, whatever was heard since. */
+static u8 reflected_kind(int seq, int rx, int id)
+{
+	return rx >= seq ? OAE_MESSAGE : kind_of(id);
+}
 
 static void to_frame(const struct said *s, struct oae_frame *f)
 {
@@ -160,15 +168,14 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 	f->tx = s->tx;
 	f->rx = s->rx;
 	f->seq = s->seq;
-	f->attempt = s->attempt;
 	switch (s->op) {
 	case OAE_SYNC:
 	case OAE_SYNC_ACK:
 	case OAE_SYNC_CHK:
 		f->sync.inc = s->one;
 		f->sync.peer_inc = s->two;
-		f->sync.caps = s->attempt - 1;
-		f->attempt = 0;
+		f->sync.caps = s->seq - 1;
+		f->seq = 0;
 		f->sync.max_len = cfg.max_len;
 		f->sync.mtu = 1500;
 		break;
@@ -188,7 +195,7 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 		f->kind = kind_of(s->one);
 		break;
 	case OAE_REFLECT:
-		f->kind = kind_of(s->one);
+		f->kind = reflected_kind(s->seq, s->rx, s->one);
 		f->length = OAE_REFLECT_LEN + reply_len(f->kind);
 		f->reflect.digest = digest(s->one);
 		f->reflect.first = s->one;
@@ -197,7 +204,8 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 		f->flags = s->flag ? OAE_F_WANT_DONE : 0;
 		break;
 	case OAE_REFUSE:
-		f->reason = reasons[s->one];
+		f->kind = kind_of(s->one);
+		f->reason = reasons[s->two];
 		break;
 	}
 }
@@ -216,15 +224,14 @@ static void from_send(const struct oae_send *send, struct said *s)
 	const struct oae_frame *f = &send->frame;
 	u8 flags = f->flags;
 
-	*s = (struct said){ f->opcode, 0, f->src_ltag, f->dst_ltag, f->tx, f->rx,
-			    f->seq, f->attempt, 0, 0 };
+	*s = (struct said){ f->opcode, 0, f->src_ltag, f->dst_ltag, f->tx, f->rx, f->seq, 0, 0 };
 	switch (f->opcode) {
 	case OAE_SYNC:
 	case OAE_SYNC_ACK:
 	case OAE_SYNC_CHK:
 		s->one = f->sync.inc;
 		s->two = f->sync.peer_inc;
-		s->attempt = f->sync.caps + 1;
+		s->seq = f->sync.caps + 1;
 		if (f->sync.start || f->sync.mtu != 1500 ||
 		    f->sync.max_len != cfg.max_len)
 			s->one = -1;
@@ -252,7 +259,7 @@ static void from_send(const struct oae_send *send, struct said *s)
 	case OAE_REFLECT:
 		s->one = f->reflect.first;
 		if (f->reflect.digest != digest(f->reflect.first) ||
-		    (f->kind && f->kind != kind_of(s->one)) ||
+		    f->kind != reflected_kind(f->seq, f->rx, s->one) ||
 		    (f->length ? f->length - OAE_REFLECT_LEN : 0) !=
 			    reply_len(f->kind))
 			s->one = -1;
@@ -264,15 +271,16 @@ static void from_send(const struct oae_send *send, struct said *s)
 		flags &= ~OAE_F_WANT_DONE;
 		break;
 	}
-	if (f->opcode == OAE_REFUSE)
-		s->one = f->reason == OAE_R_BUSY ? 0 :
-			 f->reason == OAE_R_NO_HALF ? 1 :
-			 f->reason == OAE_R_CONFLICT ? 2 : -1;
-	else if (f->reason && f->opcode != OAE_REFLECT)	/* where it says room: a hint */
+	if (f->opcode == OAE_REFUSE) {
+		s->one = f->kind;
+		while (s->two < REASONS && f->reason != reasons[s->two])
+			s->two++;
+	} else if (f->reason && f->opcode != OAE_REFLECT) {	/* where it says room: a hint */
 		s->flag = -1;
+	}
 	/* No other flag, and no kind where it says nothing. */
 	if (flags || (f->kind && f->opcode != OAE_OFFER && f->opcode != OAE_REFLECT &&
-		      f->opcode != OAE_REFUSE && !says_kind(f->opcode)))
+		      !says_kind(f->opcode)))
 		s->flag = -1;
 }
 
@@ -334,6 +342,9 @@ static void one_op(int who, const struct oae_op *op, const struct said *s,
 	case OAE_OP_COMPLETE:
 		did(x, "end %d %s", (int)(uintptr_t)op->handle,
 		    outcome_name(op->outcome));
+		break;
+	case OAE_OP_BACK:
+		did(x, "back %d", (int)(uintptr_t)op->handle);
 		break;
 	case OAE_OP_CONFIRMED:
 		did(x, "confirmed");
@@ -519,6 +530,15 @@ static void want(struct oae_link *l, const int *arg, struct oae_actions *a)
 		differs("post\n    specification: 0\n    core:          %d", err);
 }
 
+/* What chance has decided, behind the frame that arrives. */
+enum {
+	ARG_ROOM = sizeof(struct said) / sizeof(int),
+	ARG_LOST,
+	ARG_ARRIVED,
+	ARG_UNASKED,
+	ARG_FOR_GOOD,
+};
+
 static void happen(int who, const char *event, const int *arg,
 		   struct effects *x)
 {
@@ -539,17 +559,20 @@ static void happen(int who, const char *event, const int *arg,
 	now_at.s = &s;
 	now_at.x = x;
 	cfg.window = window ? window : l->window;
+	if (!strcmp(event, "rcv") || !strcmp(event, "accept"))
+		memcpy(&s, arg, sizeof(s));
 	/* What a frame is about was heard. */
-	lost = strcmp(event, "rcv") || l->tx + arg[11] == (u32)arg[6] ? 0 : arg[11];
+	lost = strcmp(event, "rcv") || l->tx + arg[ARG_LOST] == (u32)s.seq ? 0 : arg[ARG_LOST];
 	set_window(l, lost);
 	if (!strcmp(event, "rcv") || !strcmp(event, "accept")) {
-		memcpy(&s, arg, sizeof(s));
 		to_frame(&s, &f);
-		says_heard(&f, arg[12]);
+		says_heard(&f, arg[ARG_ARRIVED]);
+		if (arg[ARG_UNASKED])
+			f.marks = 0;
 		if (*event == 'a')
 			oae_link_accept(l, &f, NOW, &a);
 		else
-			oae_link_rcv(l, &f, arg[10], NOW, &a);
+			oae_link_rcv(l, &f, arg[ARG_ROOM], NOW, &a);
 		/* What READY says of room only keeps a link from offering in vain. */
 		if (s.op == OAE_READY && l->state == OAE_OPEN) {
 			l->room_to = l->tx + OAE_WINDOW_MAX;
@@ -558,14 +581,15 @@ static void happen(int who, const char *event, const int *arg,
 		/* Verbs are alone, and so the next. */
 		if ((l->pair ? &oae_link_place(l, l->rx + 1)->hold : &l->hold)->state ==
 		    OAE_HOLD_ASKED)
-			oae_link_computed(l, arg[10] ? 0 : OAE_R_CONFLICT,
+			oae_link_computed(l, arg[ARG_FOR_GOOD] ? OAE_R_RANGE :
+					  arg[ARG_ROOM] ? 0 : OAE_R_CONFLICT,
 					  sizeof(u64), NOW, &a);
 	} else if (!strcmp(event, "post")) {
 		want(l, arg, &a);
 	} else if (!strcmp(event, "cancel")) {
 		err = oae_link_cancel(l, (void *)(uintptr_t)arg[0],
 				      OAE_E_SIGNAL, NOW, &a);
-		if (err == -EINPROGRESS && l->half.state == OAE_HALF_LENT)
+		if (err == -EINPROGRESS)
 			err = 0;
 		if (err)
 			differs("cancel\n    specification: 0\n    core:          %d",
@@ -625,7 +649,8 @@ static void heard_effect(const char *what, const int *arg, struct effects *x)
 	} else if (!strcmp(what, "swap")) {
 		did(x, "swap %d %d", arg[0], arg[1]);
 		count(what);
-	} else if (!strcmp(what, "answer") || !strcmp(what, "apply")) {
+	} else if (!strcmp(what, "answer") || !strcmp(what, "apply") ||
+		   !strcmp(what, "back")) {
 		did(x, "%s %d", what, arg[0]);
 		count(what);
 	} else if (!strcmp(what, "end")) {
@@ -642,18 +667,24 @@ static const char *const state_field[] = {
 	"state", "ltag", "peer_ltag", "inc", "peer_inc", "heard.inc", "tx", "rx",
 	"down", "asked", "closing", "close_sent", "peer_closing", "peer_rx",
 	"await_done", "last_express", "unseen", "ready_due", "half.state", "half",
-	"crossed", "turn", "naside", "aside.ready", "cancelled", "next", "window", "win",
-	"nlanes", "given", "more",
+	"crossed", "turn", "naside", "cancelled", "next", "window", "win", "nlanes",
+	"given", "more",
 };
 
 static const char *const lane_field[] = {
-	"offer.state", "offered", "attempt", "due", "offer.ready", "hold.state",
-	"hold.attempt", "held", "held express", "takes room", "aside",
+	"offer.state", "offered", "recalled", "due", "offer.ready", "hold.state", "held",
+	"held express", "takes room", "said", "aside",
 };
 
 #define NFIELDS	((int)(sizeof(state_field) / sizeof(state_field[0])))
 #define NLANE	((int)(sizeof(lane_field) / sizeof(lane_field[0])))
 #define NSTATE	(NFIELDS + WINDOW * NLANE)
+
+/* As the specification has it. */
+static int recalled(const struct oae_lane *n)
+{
+	return n->recalled == OAE_RECALL_BACK ? 2 : !!n->recalled;
+}
 
 static int id_of(const struct oae_post *p)
 {
@@ -668,11 +699,13 @@ static void lane_of(const struct oae_link *l, int who, u32 i, int v[NLANE])
 	const struct oae_post *aside = l->pair ? &l->pair[i]->aside : &l->swaps->aside;
 	bool held = h->state == OAE_HOLD_HELD;
 	const int now[] = {
-		n->state, n->state != OAE_OFFER_NONE ? id_of(&n->p) : 0, n->attempt, n->due,
+		n->state, n->state != OAE_OFFER_NONE ? id_of(&n->p) : 0,
+		n->state != OAE_OFFER_NONE ? recalled(n) : 0, n->due,
 		n->state == OAE_OFFER_OUT && n->ready,
-		h->state, h->attempt,
+		h->state,
 		held && h->kind != OAE_VOID ? kept(who, seq) : 0, held && h->express,
-		oae_link_windowed(l) && h->takes_room, i < l->naside ? id_of(aside) : 0,
+		h->takes_room, h->state == OAE_HOLD_REFUSED && h->said,
+		i < l->naside ? id_of(aside) : 0,
 	};
 
 	memcpy(v, now, sizeof(now));
@@ -686,7 +719,7 @@ static void state_of(const struct oae_link *l, int who, int v[NSTATE])
 		l->peer_rx, l->await_done, l->last_express, l->unseen, l->ready_due,
 		l->half.state, l->half.state ? id_of(&l->swaps->half) : 0,
 		l->half.state == OAE_HALF_OFFERED && l->half.crossed, l->half.turn,
-		l->naside, l->naside && l->aside_ready,
+		l->naside,
 		l->half.state == OAE_HALF_LENT && l->swaps->cancelled,
 		l->next_valid ? id_of(&l->next) : 0,
 		l->state == OAE_CLOSED ? 0 : l->window, l->win, l->nlanes, l->given, l->more,
@@ -777,7 +810,7 @@ static void tell_event(const struct line *ev)
 		say_frame(frame, (const struct said *)ev->arg);
 		snprintf(text, LINE, "%c %s %.120s%s", 'A' + ev->who, ev->what,
 			 frame + strlen("send "),
-			 *ev->what == 'r' && !ev->arg[10] ? ", no room" : "");
+			 *ev->what == 'r' && !ev->arg[ARG_ROOM] ? ", no room" : "");
 		snprintf(name, sizeof(name), "%s-%s", ev->what,
 			 oae_opcode_name(ev->arg[0]));
 		count(name);

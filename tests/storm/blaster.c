@@ -67,7 +67,6 @@ static void begin(struct blaster *b, struct wire_frame *f)
 	f->tx = dice_below(&b->dice, 1000);
 	f->rx = dice_below(&b->dice, 1000);
 	f->seq = f->tx + 1;
-	f->attempt = 1;
 	f->payload = payload;
 }
 
@@ -161,7 +160,7 @@ static void of_verb(struct blaster *b, struct wire_frame *f)
 
 static void of_hello(struct blaster *b, struct wire_frame *f)
 {
-	f->src_ltag = f->dst_ltag = f->tx = f->rx = f->seq = f->attempt = 0;
+	f->src_ltag = f->dst_ltag = f->tx = f->rx = f->seq = 0;
 	payload[OAE_HELLO_OFF_FLAGS] = dice_below(&b->dice, OAE_HELLO_ALL + 1);
 	body(f, OAE_HELLO_LEN);
 }
@@ -171,7 +170,7 @@ static void of_path(struct blaster *b, struct wire_frame *f)
 {
 	unsigned int i;
 
-	f->src_ltag = f->dst_ltag = f->tx = f->rx = f->seq = f->attempt = 0;
+	f->src_ltag = f->dst_ltag = f->tx = f->rx = f->seq = 0;
 	payload[OAE_PATH_OFF_ROLE] = 1 + dice_below(&b->dice, OAE_PATH_ANSWER);
 	payload[OAE_PATH_OFF_ZERO] = 0;
 	put16(payload + OAE_PATH_OFF_MTU, 1500);
@@ -206,7 +205,6 @@ static const struct kind {
 	{ "commit", OAE_COMMIT, of_nothing },
 	{ "refuse", OAE_REFUSE, of_refuse },
 	{ "ready", OAE_READY, of_nothing },
-	{ "reverse", OAE_REVERSE, of_nothing },
 	{ "done", OAE_DONE, of_nothing },
 	{ "hello", OAE_HELLO, of_hello },
 	{ "nolink", OAE_NOLINK, of_nothing },
@@ -261,7 +259,7 @@ static size_t make_extremes(struct blaster *b, uint8_t *buf)
 	put32(p + OAE_OFF_TX, extreme(b, 0xffffffff));
 	put32(p + OAE_OFF_RX, extreme(b, 0xffffffff));
 	put32(p + OAE_OFF_SEQ, extreme(b, 0xffffffff));
-	p[OAE_OFF_ATTEMPT] = extreme(b, 255);
+	p[OAE_OFF_ZERO] = dice_below(&b->dice, 4) ? 0 : extreme(b, 255);
 	p[OAE_OFF_KIND] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
 	p[OAE_OFF_ROOM] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
 	p[OAE_OFF_REASON] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);

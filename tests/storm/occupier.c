@@ -84,7 +84,7 @@ static void offer(const struct peer *p, unsigned int slices, uint16_t length,
 	for (i = 0; i < slices; i++) {
 		struct wire_frame f = {
 			.opcode = OAE_OFFER, .dst_ltag = p->far_ltag,
-			.seq = p->tx + 1, .attempt = 1, .slice = i,
+			.seq = p->tx + 1, .slice = i,
 			.length = length < most ? length : most,
 			.flags = flags | (i == slices - 1 ? OAE_F_LAST : 0),
 			.marks = i == slices - 1 ? OAE_M_ANSWER : 0,

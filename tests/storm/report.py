@@ -29,7 +29,7 @@ STORMS = (
 )
 EACH = [(f"{kind}, {text}", kind, where) for kind in
         ("guess", "sync-ack", "sync-chk", "close", "close-ack", "offer", "swap", "verb", "reflect",
-         "commit", "refuse", "ready", "reverse", "done", "hello", "nolink", "path", "extremes", "garbage")
+         "commit", "refuse", "ready", "done", "hello", "nolink", "path", "extremes", "garbage")
         for text, where in (("strangers", "other"), ("as the peer", "forged"))]
 REPLAY = ("an older run of the link, replayed", "replay", "own")
 

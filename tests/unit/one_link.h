@@ -120,6 +120,9 @@ static inline struct oae_frame frame(u8 opcode)
 		.tx = l.rx, .rx = l.tx - peer_lag,
 	};
 
+	/* There is room for my next number. */
+	if (opcode == OAE_READY)
+		f.seq = l.tx + 1;
 	if (opcode <= OAE_SYNC_CHK) {
 		f.sync.inc = PEER_INC;
 		f.sync.peer_inc = l.inc;
@@ -150,13 +153,20 @@ static inline void rcv(struct oae_frame f)
 		f; \
 	})
 
+/* The digest of VOID, which is one slice without a byte. */
+static inline u64 nothing_digest(void)
+{
+	u64 hash = oae_slice_hash("", 0, 0);
+
+	return oae_whole_digest(&hash, 1);
+}
+
 /* A slice of what the peer offers next; LAST asks for an answer. */
-static inline struct oae_frame slice(u8 attempt, u16 index, u8 flags)
+static inline struct oae_frame slice(u16 index, u8 flags)
 {
 	struct oae_frame f = frame(OAE_OFFER);
 
 	f.seq = l.rx + 1;
-	f.attempt = attempt;
 	f.slice = index;
 	f.length = SLICE;
 	f.flags = flags;
@@ -172,12 +182,12 @@ static inline struct oae_frame answer(u8 opcode)
 	struct oae_frame f = frame(opcode);
 
 	f.seq = l.tx + 1;
-	f.attempt = l.offer.attempt;
+	f.kind = l.offer.p.kind;
 	f.ack = l.pn;
 	f.marks = OAE_M_NOW;
 	if (opcode == OAE_REFLECT) {
-		f.reflect.digest = DIGEST;
-		f.reflect.first = 1;
+		f.reflect.digest = f.kind == OAE_VOID ? nothing_digest() : DIGEST;
+		f.reflect.first = f.kind != OAE_VOID;
 	}
 	return f;
 }
@@ -236,7 +246,6 @@ static inline struct oae_frame probe_answer(bool heard)
 	struct oae_frame f = frame(OAE_ACK);
 
 	f.seq = probe()->seq;
-	f.attempt = probe()->attempt;
 	f.kind = probe()->kind;
 	f.ack = probe()->pn + 1;
 	f.map = heard;
@@ -280,11 +289,16 @@ static inline void post_half(char *handle)
 }
 
 /* What the peer offers next, if it is no message. */
-static inline struct oae_frame offer_kind(u8 attempt, u8 kind)
+static inline struct oae_frame offer_kind(u8 kind)
 {
-	struct oae_frame f = slice(attempt, 0, OAE_F_LAST);
+	struct oae_frame f = slice(0, OAE_F_LAST);
 
 	f.kind = kind;
+	if (kind == OAE_VOID) {
+		f.length = 0;
+		f.payload_hash = oae_slice_hash("", 0, 0);
+		f.first = 0;
+	}
 	return f;
 }
 

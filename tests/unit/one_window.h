@@ -70,7 +70,6 @@ static inline struct oae_frame answer_to(u8 opcode, u32 seq)
 	struct oae_frame f = frame(opcode);
 
 	f.seq = seq;
-	f.attempt = n->attempt;
 	f.kind = n->p.kind;
 	f.ack = oae_lane_pn(n);
 	f.marks = OAE_M_NOW;
@@ -133,14 +132,11 @@ static inline const struct oae_send *offered(u32 seq)
 }
 
 /* A slice of the peer's number so far above what is delivered here; the room here. */
-static inline void take(u32 above, u8 attempt, u8 kind, u32 room)
+static inline void take(u32 above, u8 kind, u32 room)
 {
-	struct oae_frame f = slice(attempt, 0, OAE_F_LAST);
+	struct oae_frame f = offer_kind(kind);
 
 	f.seq = l.rx + above;
-	f.kind = kind;
-	if (kind == OAE_VOID)
-		f.length = 0;
 	clear();
 	oae_link_rcv(&l, &f, room, now, &a);
 	assert_false(a.overflow);
@@ -156,9 +152,9 @@ static inline void assert_refused(u32 above, u16 reason)
 }
 
 /* A slice of one that has more than one. */
-static inline void take_slice(u32 above, u8 attempt, u16 index, u8 flags, u32 room)
+static inline void take_slice(u32 above, u16 index, u8 flags, u32 room)
 {
-	struct oae_frame f = slice(attempt, index, flags);
+	struct oae_frame f = slice(index, flags);
 
 	f.seq = l.rx + above;
 	clear();
@@ -204,9 +200,9 @@ static inline u32 asked(void)
 }
 
 /* It is taken, and computed at once. */
-static inline void take_verb(u32 above, u8 attempt)
+static inline void take_verb(u32 above)
 {
-	take(above, attempt, OAE_VERB, PLACES);
+	take(above, OAE_VERB, PLACES);
 	assert_int_equal(asked(), l.rx + above);
 	computed(0, REPLY);
 }

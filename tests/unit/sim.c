@@ -81,9 +81,8 @@ const char *sim_frame_text(const struct oae_frame *f, char *buf, size_t len)
 	n = snprintf(buf, len, "%s %08x>%08x tx %u rx %u",
 		     oae_opcode_name(f->opcode), f->src_ltag, f->dst_ltag,
 		     f->tx, f->rx);
-	if (f->attempt)
-		n += snprintf(buf + n, len - n, " seq %u.%u", f->seq,
-			      f->attempt);
+	if (f->seq)
+		n += snprintf(buf + n, len - n, " seq %u", f->seq);
 	if (f->kind)
 		n += snprintf(buf + n, len - n, " %s",
 			      f->kind == OAE_SWAP ? "swap" :

@@ -968,7 +968,7 @@ unsigned int flow_used(const struct flow_end *e)
 unsigned long flow_freezes(const struct flow_end *e)
 {
 	static const u8 froze[] = {
-		OAE_N_STALL, OAE_N_ATTEMPTS, OAE_N_NOLINK, OAE_N_IMPOSSIBLE,
+		OAE_N_STALL, OAE_N_MISMATCH, OAE_N_NOLINK, OAE_N_IMPOSSIBLE,
 	};
 	unsigned long n = 0;
 	unsigned int i;

@@ -126,7 +126,7 @@ void h_dissolve(struct h_event *ev, struct h_tx *htx, h_id id, bool refused)
 	pack->lost = true;
 	for (i = pack->n; i--;) {
 		tx = of(ev, pack->member[i]);
-		/* Of verbs the peer may hold the one that has left. */
+		/* It was reversed. */
 		if (tx->pack != id)
 			continue;
 		tx->pack = 0;
@@ -216,40 +216,15 @@ u16 sim_pack_unfit(struct sim_end *e, const u8 *payload, u32 len)
 	return 0;
 }
 
-/* A user wants a message back that is in a pack, or a joined verb: the others go without it. */
+/* A user wants a message back that is in a pack, or a joined verb: the others are queued again. */
 void sim_pack_cancel(struct sim_end *e, struct h_event *ev, struct sim_tx *tx, int err)
 {
-	struct sim_tx *pack = of(ev, tx->pack), *rest = NULL;
-	h_id member[SIM_PACK];
-	unsigned int i, n = 0;
-	struct oae_post p;
+	struct sim_tx *pack = of(ev, tx->pack);
 
-	for (i = 0; i < pack->n; i++)
-		if (pack->member[i] != tx->id)
-			member[n++] = pack->member[i];
+	/* The peer may hold the pack as it was. */
 	member_ended(ev, tx, OAE_REVERSED, err);
-	if (pack->kind == OAE_VERB) {
-		;
-	} else if (n == 1) {
-		rest = of(ev, member[0]);
-		rest->pack = 0;
-		rest->cut = oae_link_cut(&e->link, OAE_MESSAGE, rest->len);
-	} else if (sim_upto(e->w, 4)) {
-		rest = make(e->w, e, member, n);
-	}
-	if (rest) {
-		rest->at_link = true;
-		h_post(ev, (struct h_tx *)rest, rest->id, 0, &p);
-		pack->at_link = false;
-		pack->lost = true;
-	} else if (pack->kind == OAE_PACK) {
-		/* No memory: h_dissolve() queues the others. */
-		pack->n = n;
-		memcpy(pack->member, member, sizeof(member));
-	}
-	sim_say(e->w, "  %c: #%u %s", name(ev), (u32)pack->id,
-		rest ? "goes without it" : "comes back");
-	if (oae_link_replace(&e->link, H_HANDLE(pack->id), rest ? &p : NULL, ev->now, ev->a))
+	sim_say(e->w, "  %c: #%u comes back", name(ev), (u32)pack->id);
+	if (oae_link_take_back(&e->link, H_HANDLE(pack->id), ev->now, ev->a))
 		h_fail(ev, pack->id, "# is not where its messages are");
 	h_finish(ev);
 }

@@ -86,9 +86,6 @@ static void watch(struct sim *w)
 		sync_at[i].inc = e->link.inc;
 		sync_at[i].since = w->now;
 	}
-	/* A verb that waits for its word until the attempts are used up freezes, by the rules. */
-	if (w->notes[OAE_N_ATTEMPTS])
-		return;
 	if (w->notes[OAE_N_STALL] || w->notes[OAE_N_PEER_FROZE] || w->notes[OAE_N_CUT] ||
 	    w->notes[OAE_N_DOWN] || w->notes[OAE_N_RESOLVED])
 		sim_fail(w, "G4: nothing was lost, but the link failed");

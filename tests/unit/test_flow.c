@@ -114,7 +114,7 @@ static const struct row rows[] = {
 	{ "8 incast 64, queue 1000", INCAST(64, GBIT, 1000), .ms = 2000, BY_TURNS,
 	  .missed = FAIR },
 	{ "8 incast 16, queue 64, 100M", INCAST(16, FAST, 64), .ms = 6000, BY_TURNS,
-	  .missed = RATIO | SHARE },
+	  .missed = RATIO },
 	{ "9 slow reader", { ONE(.byte = GBIT, NEAR), USUAL,
 	  .work = { LARGE, { .read = 2 * FLOW_MS } } }, .ms = 2000, .calm = true },
 	{ "9 both directions", { ONE(.byte = GBIT, NEAR), USUAL, .work = { LARGE, LARGE } },

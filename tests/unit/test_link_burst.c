@@ -24,7 +24,6 @@ RULE(test_kept_contradicts)
 		lose(B, OAE_OFFER);
 	f.seq = b->link.rx + 1;
 	f.tx = b->link.rx;
-	f.attempt = 1;
 	f.slice = 4;
 	f.flags = OAE_F_LAST;
 	f.length = 8;

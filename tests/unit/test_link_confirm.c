@@ -28,8 +28,8 @@ static void until_offer(void)
 }
 
 /*
- * With a window, what is first in flight may have been offered before tx moved. Its refusal
- * says nothing of what was committed since, and nobody has asked for DONE.
+ * What is first in flight may have been offered before tx moved. Its refusal says nothing of
+ * what was committed since, and nobody has asked for DONE.
  */
 RULE_CLOSED(test_confirm_then_busy)
 {
@@ -72,7 +72,7 @@ RULE_CLOSED(test_confirm_then_conflict)
 	assert_false(tx->ended);
 }
 
-/* Without one: what would say as much as DONE is lost, and taken back: nobody says DONE. */
+/* What would say as much as DONE is lost, and taken back: nothing in its place says it. */
 RULE_CLOSED(test_confirm_then_cancel)
 {
 	struct sim_tx *tx;

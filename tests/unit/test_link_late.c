@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames out of place: late, doubled, of another attempt or content than what
- * is here, or of a peer that does not count as it should. And what the frames
- * of this end say, to the last field (doc/protocol.md 4.1 to 4.3).
+ * Frames out of place: late, doubled, of another content than what is here, or
+ * of a peer that does not count as it should. And what the frames of this end
+ * say, to the last field (doc/protocol.md 4.1 to 4.3).
  */
 #include "one_window.h"
 
@@ -41,8 +41,8 @@ LINK_TEST(test_copy_of_slice)
 
 	for (n = 1; n <= 2; n++) {
 		for (i = 0; i < n; i++)
-			rcv(slice(1, i, 0));
-		rcv(BUT(slice(1, n - 1, END), f.payload_hash++));
+			rcv(slice(i, 0));
+		rcv(BUT(slice(n - 1, END), f.payload_hash++));
 		assert_int_equal(count_op(OAE_OP_KEEP), 0);
 		assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest_of(n));
 		commit(0);
@@ -52,8 +52,8 @@ LINK_TEST(test_copy_of_slice)
 /* The hash of what has just come is not with the caller yet, who may keep it no more. */
 LINK_TEST(test_hash_of_last)
 {
-	rcv(slice(1, 1, END));
-	rcv(BUT(slice(1, 0, 0), f.payload_hash = 7));
+	rcv(slice(1, END));
+	rcv(BUT(slice(0, 0), f.payload_hash = 7));
 	assert_int_equal(op(OAE_OP_KEEP)->hash, 7);
 	assert_true(sent(OAE_REFLECT)->frame.reflect.digest ==
 		    oae_whole_digest((const u64[]){ 7, 1001 }, 2));
@@ -62,7 +62,7 @@ LINK_TEST(test_hash_of_last)
 /* An express that was delivered is reflected again, and says the same. */
 LINK_TEST(test_express_again)
 {
-	struct oae_frame f[2] = { slice(1, 0, X), slice(1, 1, X | END) };
+	struct oae_frame f[2] = { slice(0, X), slice(1, X | END) };
 	struct oae_frame again;
 
 	rcv(f[0]);
@@ -74,19 +74,19 @@ LINK_TEST(test_express_again)
 	assert_int_equal(noted(OAE_N_REFLECTED_AGAIN), 1);
 	again = sent(OAE_REFLECT)->frame;
 	assert_int_equal(again.seq, f[1].seq);
-	assert_int_equal(again.attempt, 1);
+	assert_int_equal(again.kind, OAE_MESSAGE);
 	assert_true(again.reflect.digest == digest_of(2));
 	assert_true(again.reflect.first == 77);
 
 	/* With the next one gathered here, what was heard of it is not said. */
-	rcv(slice(1, 0, 0));
+	rcv(slice(0, 0));
 	rcv(f[1]);
 	assert_nothing_but(OAE_N_OLD_SEQ);
 }
 
 LINK_TEST(test_atomic_not_again)
 {
-	struct oae_frame f = slice(1, 0, END);
+	struct oae_frame f = slice(0, END);
 
 	rcv(f);
 	commit(0);
@@ -96,81 +96,263 @@ LINK_TEST(test_atomic_not_again)
 	rcv(f);
 	assert_nothing_but(OAE_N_OLD_SEQ);
 
-	f = slice(1, 0, X | END);
+	f = slice(0, X | END);
 	rcv(f);
 	f.flags &= ~X;
 	rcv(f);
 	assert_nothing_but(OAE_N_OLD_SEQ);
 }
 
-/* A REVERSE that comes late takes nothing back but what it is about. */
-LINK_TEST(test_reverse_late)
+/* What may be here of a number when nothing takes its place. */
+enum {
+	EMPTY, GATHERED, OF_BEFORE, HELD, HELD_MANY, VERB_COMPUTED, HALF_LENT,
+	FOR_NOW, FOR_NOW_UNSAID, FOR_GOOD, HERE_END
+};
+
+static void get_here(unsigned int what)
 {
-	struct oae_frame f = answer(OAE_REVERSE), old;
-
-	f.attempt = 2;
-	f.seq = l.rx + 1;
-	old = f;
-	rcv(slice(3, 0, END));
-	commit(0);
-	rcv(slice(1, 0, END));
-	assert_int_equal(l.hold.state, OAE_HOLD_HELD);
-	rcv(old);				/* of the one delivered */
-	assert_nothing_but(OAE_N_OLD_SEQ);
-	f.seq = l.rx + 2;
-	rcv(f);
-	assert_nothing_but(OAE_N_OLD_SEQ);
-	commit(0);
-	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
-
-	rcv(slice(3, 0, END));
-	f.seq = l.rx + 1;
-	rcv(f);					/* of an attempt before */
-	assert_nothing_but(OAE_N_OLD_SEQ);
-	f.attempt = 3;
-	rcv(f);
-	assert_int_equal(noted(OAE_N_DROPPED), 1);
-	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
-	rcv(slice(3, 0, END));			/* and stays so */
-	assert_nothing_but(OAE_N_OLD_ATTEMPT);
+	open_link(NULL);
+	switch (what) {
+	case GATHERED:
+	case OF_BEFORE:
+		rcv(slice(1, 0));
+		if (what == OF_BEFORE)
+			anew();
+		break;
+	case HELD_MANY:
+		rcv(slice(1, 0));
+		rcv(slice(2, 0));
+		rcv(slice(0, 0));
+		rcv(slice(3, END));
+		break;
+	case HELD:
+		rcv(slice(0, END));
+		break;
+	case VERB_COMPUTED:
+		rcv(offer_kind(OAE_VERB));
+		computed(0, REPLY);
+		break;
+	case HALF_LENT:
+		post_half(&x);
+		rcv(offer_kind(OAE_SWAP));
+		assert_int_equal(noted(OAE_N_LENT), 1);
+		break;
+	case FOR_NOW:
+	case FOR_NOW_UNSAID:
+		rcv_room(slice(0, what == FOR_NOW ? END : 0), false);
+		break;
+	case FOR_GOOD:
+		rcv(offer_kind(OAE_VERB));
+		computed(OAE_R_ACCESS, 0);
+		break;
+	}
 }
 
-/* REVERSE comes first, then what it took back. */
-LINK_TEST(test_reverse_early)
+static void assert_reflects_nothing(void)
 {
-	struct oae_frame f = answer(OAE_REVERSE);
+	const struct oae_send *s = sent(OAE_REFLECT);
 
-	f.seq = l.rx + 1;
-	f.attempt = 4;
-	rcv(f);
+	assert_non_null(s);
+	assert_int_equal(s->frame.seq, l.rx + 1);
+	assert_int_equal(s->frame.kind, OAE_VOID);
+	assert_int_equal(s->frame.length, 0);
+	assert_true(s->frame.reflect.digest == nothing_digest());
+}
+
+/* Nothing takes the place of whatever is here, and what comes of that is late. */
+TEST(test_void_replaces)
+{
+	unsigned int what;
+	bool held;
+
+	for (what = EMPTY; what < HERE_END; what++) {
+		get_here(what);
+		held = what >= HELD && what <= HALF_LENT;
+		rcv_room(offer_kind(OAE_VOID), false);
+		assert_reflects_nothing();
+		assert_int_equal(noted(OAE_N_DROPPED), held);
+		assert_int_equal(noted(OAE_N_TAKEN_BACK), what == HALF_LENT);
+		assert_int_equal(count_op(OAE_OP_DISCARD),
+				 held || what == GATHERED || what == OF_BEFORE);
+
+		rcv(slice(0, END));
+		assert_nothing_but(OAE_N_OLD_CONTENT);
+		rcv(slice(2, 0));
+		assert_nothing_but(OAE_N_OLD_CONTENT);
+		rcv(slice(0, X | END));
+		assert_nothing_but(OAE_N_OLD_CONTENT);
+		rcv(offer_kind(OAE_VERB));
+		assert_nothing_but(OAE_N_OLD_CONTENT);
+		rcv(BUT(frame(OAE_ASK), f.seq = l.rx + 1));
+		assert_nothing_but(OAE_N_OLD_CONTENT);
+		rcv(BUT(offer_kind(OAE_VOID), f.marks = 0));
+		assert_nothing_but(OAE_N_REFLECTED_AGAIN);
+		rcv(offer_kind(OAE_VOID));
+		assert_reflects_nothing();
+
+		commit(0);
+		assert_int_equal(count_op(OAE_OP_DELIVER) + count_op(OAE_OP_APPLY) +
+				 count_op(OAE_OP_TAKE) + count_op(OAE_OP_DISCARD), 0);
+		rcv(BUT(offer_kind(OAE_VOID), f.seq--));
+		assert_nothing_but(OAE_N_OLD_SEQ);
+		rcv(slice(0, END));
+		assert_int_equal(noted(OAE_N_HELD), 1);
+	}
+}
+
+/* It outlives a freeze as what is held does: the peer may have committed it. */
+LINK_TEST(test_void_resolved)
+{
+	u32 rx = l.rx;
+
+	rcv(slice(0, END));
+	rcv(offer_kind(OAE_VOID));
+	port_down();
+	rcv(BUT(resolved(), f.tx++));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_int_equal(oae_link_rx(&l), rx + 1);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 0);
+
+	/* Not committed: in the next run the number may have another content. */
+	rcv(offer_kind(OAE_VOID));
+	anew();
+	rcv(slice(0, END));
+	assert_int_equal(noted(OAE_N_HELD), 1);
+}
+
+/* Frames of another content than what is here take no place of it: no honest peer sends them. */
+LINK_TEST(test_other_content)
+{
+	rcv(slice(0, 0));
+	rcv(offer_kind(OAE_VERB));
+	assert_nothing_but(OAE_N_BAD_SLICE);
+	rcv(slice(1, END));
+	assert_non_null(sent(OAE_REFLECT));
+	rcv(offer_kind(OAE_VERB));
+	assert_int_equal(count_op(OAE_OP_VERB) + count_op(OAE_OP_DISCARD), 0);
+	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_MESSAGE);
+	commit(0);
+	assert_int_equal(op(OAE_OP_DELIVER)->slice, 2);
+}
+
+/* No room: who has not asked is told once it asks, and then it is judged anew. */
+LINK_TEST(test_refused_for_now)
+{
+	const struct oae_frame unasked = slice(1, 0), last = slice(2, END);
+
+	rcv_room(unasked, false);
+	assert_int_equal(noted(OAE_N_REFUSED), 1);
 	assert_int_equal(a.nsends, 0);
-	rcv(slice(4, 0, END));
-	assert_nothing_but(OAE_N_OLD_ATTEMPT);
-	rcv(slice(3, 0, END));
-	assert_nothing_but(OAE_N_OLD_ATTEMPT);
-	rcv(slice(5, 0, END));
+	assert_true(oae_link_owes_ready(&l));
+	/* There is room now. The peer would not know which slices found it. */
+	rcv(slice(0, 0));
+	assert_nothing_but(OAE_N_OLD_CONTENT);
+	rcv(last);
+	assert_int_equal(count_op(OAE_OP_KEEP), 0);
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	/* It has been told: all that comes of it counts. */
+	rcv(unasked);
+	assert_int_equal(count_op(OAE_OP_KEEP), 1);
+	assert_int_equal(a.nsends, 0);
+	rcv(last);
+	assert_int_equal(sent(OAE_ACK)->frame.have, 6);
+	rcv(slice(0, 0));
+	assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest_of(3));
+}
+
+/* It is refused anew, too: said, or not. ASK asks, and changes nothing else. */
+LINK_TEST(test_refused_again)
+{
+	rcv_room(slice(2, END), false);
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	rcv_room(slice(0, 0), false);
+	assert_int_equal(noted(OAE_N_REFUSED), 1);
+	assert_int_equal(a.nsends, 0);
+	rcv(slice(1, 0));
+	assert_nothing_but(OAE_N_OLD_CONTENT);
+	rcv(BUT(frame(OAE_ASK), f.seq = l.rx + 1));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	rcv(BUT(frame(OAE_ASK), f.seq = l.rx + 1));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	rcv(slice(1, 0));
+	assert_int_equal(count_op(OAE_OP_KEEP), 1);
+}
+
+/* A half that is missing, and words that are reserved, are for now as well. */
+LINK_TEST(test_refused_for_now_others)
+{
+	rcv(offer_kind(OAE_SWAP));
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_NO_HALF);
+	post_half(&x);
+	rcv(offer_kind(OAE_SWAP));
+	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_SWAP);
+
+	open_link(state);
+	rcv(offer_kind(OAE_VERB));
+	computed(OAE_R_CONFLICT, 0);
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_CONFLICT);
+	rcv(offer_kind(OAE_VERB));
+	assert_int_equal(count_op(OAE_OP_VERB), 1);
+	computed(0, REPLY);
+	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_VERB);
+}
+
+/* For good: said at once, again to whoever asks, and nothing but nothing changes it. */
+LINK_TEST(test_refused_for_good)
+{
+	unsigned int i;
+
+	cfg.max_len = 2 * SLICE;
+	rcv(slice(0, 0));
+	rcv(slice(1, 0));
+	rcv(slice(2, 0));			/* which has not asked */
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_int_equal(count_op(OAE_OP_KEEP), 0);
+	assert_false(oae_link_owes_ready(&l));
+	for (i = 0; i < 2; i++) {
+		rcv(slice(3, 0));
+		assert_nothing_but(OAE_N_OLD_CONTENT);
+		rcv(slice(4, END));
+		assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
+		assert_int_equal(count_op(OAE_OP_KEEP), 0);
+		rcv(BUT(frame(OAE_ASK), f.seq = l.rx + 1));
+		assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
+	}
+	rcv(offer_kind(OAE_VOID));
+	assert_reflects_nothing();
+
+	/* Of a run: in the next the number may have another content. */
+	open_link(state);
+	rcv(offer_kind(OAE_VERB));
+	computed(OAE_R_ACCESS, 0);
+	rcv(offer_kind(OAE_VERB));
+	assert_int_equal(count_op(OAE_OP_VERB), 0);
+	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_ACCESS);
+	anew();
+	rcv(slice(0, END));
 	assert_int_equal(noted(OAE_N_HELD), 1);
 }
 
 LINK_TEST(test_slices_disagree)
 {
-	rcv(slice(1, 3, 0));
-	rcv(slice(1, 2, END));			/* 3 is behind it */
+	rcv(slice(3, 0));
+	rcv(slice(2, END));			/* 3 is behind it */
 	assert_nothing_but(OAE_N_BAD_SLICE);
-	rcv(slice(1, 4, END));
+	rcv(slice(4, END));
 	assert_int_equal(sent(OAE_ACK)->frame.have, 0x18);
-	rcv(slice(1, 5, END));			/* another LAST */
+	rcv(slice(5, END));			/* another LAST */
 	assert_nothing_but(OAE_N_BAD_SLICE);
-	rcv(slice(1, 5, 0));			/* behind LAST */
+	rcv(slice(5, 0));			/* behind LAST */
 	assert_nothing_but(OAE_N_BAD_SLICE);
-	rcv(slice(1, 4, 0));			/* LAST, and is not */
+	rcv(slice(4, 0));			/* LAST, and is not */
 	assert_nothing_but(OAE_N_BAD_SLICE);
-	rcv(slice(1, 3, 0));
+	rcv(slice(3, 0));
 	assert_nothing_but(OAE_N_DUP_SLICE);
-	rcv(slice(1, 0, 0));
-	rcv(slice(1, 1, 0));
+	rcv(slice(0, 0));
+	rcv(slice(1, 0));
 	assert_int_equal(a.nsends, 0);
-	rcv(slice(1, 2, 0));
+	rcv(slice(2, 0));
 	assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest_of(5));
 	commit(0);
 	assert_int_equal(op(OAE_OP_DELIVER)->slice, 5);
@@ -181,16 +363,15 @@ LINK_TEST(test_resume)
 {
 	unsigned int what;
 
-	for (what = 0; what < 5; what++) {
-		u8 flags = END | (what == 4 ? 0 : OAE_F_RESUME) |
-			   (what == 2 ? X : 0);
-		u8 first = what == 3 ? X : 0;
+	for (what = 0; what < 4; what++) {
+		u8 flags = END | (what == 3 ? 0 : OAE_F_RESUME) |
+			   (what == 1 ? X : 0);
+		u8 first = what == 2 ? X : 0;
 
 		open_link(state);
-		rcv(slice(1, 0, first));
-		if (what != 1)
-			anew();
-		rcv(slice(what == 1 ? 2 : 1, 1, flags));
+		rcv(slice(0, first));
+		anew();
+		rcv(slice(1, flags));
 		assert_int_equal(count_op(OAE_OP_DISCARD), !!what);
 		assert_int_equal(!!sent(OAE_REFLECT), !what);
 		if (what)
@@ -201,9 +382,9 @@ LINK_TEST(test_resume)
 /* What is kept and lies behind LAST is of another content, whatever RESUME says. */
 LINK_TEST(test_resume_behind_last)
 {
-	rcv(slice(1, 1, 0));
+	rcv(slice(1, 0));
 	anew();
-	rcv(slice(1, 0, END | OAE_F_RESUME));
+	rcv(slice(0, END | OAE_F_RESUME));
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
 	assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest_of(1));
 }
@@ -211,112 +392,105 @@ LINK_TEST(test_resume_behind_last)
 /* LAST says how many slices there are, ANSWER asks: each may be without the other. */
 LINK_TEST(test_answer_asks)
 {
-	rcv(BUT(slice(1, 2, END), f.marks = 0));
+	rcv(BUT(slice(2, END), f.marks = 0));
 	assert_int_equal(a.nsends, 0);
-	rcv(BUT(slice(1, 0, 0), f.marks = OAE_M_ANSWER));
+	rcv(BUT(slice(0, 0), f.marks = OAE_M_ANSWER));
 	assert_int_equal(noted(OAE_N_GAP), 1);
 	assert_int_equal(a.nsends, 1);
 	assert_int_equal(sent(OAE_ACK)->frame.have, 5);
 	assert_int_equal(sent(OAE_ACK)->frame.seq, l.rx + 1);
-	assert_int_equal(sent(OAE_ACK)->frame.attempt, 1);
 	/* A copy asks as well. */
-	rcv(BUT(slice(1, 2, END), f.marks = OAE_M_ANSWER));
+	rcv(BUT(slice(2, END), f.marks = OAE_M_ANSWER));
 	assert_int_equal(sent(OAE_ACK)->frame.have, 5);
 	/* What completes it is answered in any case. */
-	rcv(slice(1, 1, 0));
+	rcv(slice(1, 0));
 	assert_non_null(sent(OAE_REFLECT));
-	rcv(BUT(slice(1, 2, END), f.marks = 0));
+	rcv(BUT(slice(2, END), f.marks = 0));
 	assert_nothing_but(OAE_N_REFLECTED_AGAIN);
-	rcv(BUT(slice(1, 0, 0), f.marks = OAE_M_ANSWER));
+	rcv(BUT(slice(0, 0), f.marks = OAE_M_ANSWER));
 	assert_int_equal(noted(OAE_N_REFLECTED_AGAIN), 1);
 	assert_non_null(sent(OAE_REFLECT));
 	assert_int_equal(count_op(OAE_OP_DISCARD), 0);
-	/* And a refusal. */
-	rcv_room(BUT(slice(2, 1, 0), f.marks = 0), false);
-	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
-	rcv(BUT(slice(2, 2, END), f.marks = 0));
-	assert_nothing_but(OAE_N_OLD_ATTEMPT);
-	rcv(BUT(slice(2, 0, 0), f.marks = OAE_M_ANSWER));
+	/* And a refusal, though there is room now. */
+	commit(0);
+	rcv_room(BUT(slice(2, END), f.marks = 0), false);
+	assert_int_equal(a.nsends, 0);
+	rcv(BUT(slice(0, 0), f.marks = OAE_M_ANSWER));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
 }
 
 /* What have you of this? Of a number so far above what is delivered here. */
-static struct oae_frame ask(u32 above, u8 attempt)
+static struct oae_frame ask(u32 above)
 {
 	struct oae_frame f = frame(OAE_ASK);
 
 	f.seq = l.rx + above;
-	f.attempt = attempt;
 	return f;
 }
 
-static void assert_has(u32 above, u8 attempt, u64 have)
+static void assert_has(u32 above, u64 have)
 {
 	const struct oae_send *s = sent(OAE_ACK);
 
 	assert_true(s && a.nsends == 1);
 	assert_int_equal(s->frame.seq, l.rx + above);
-	assert_int_equal(s->frame.attempt, attempt);
 	assert_true(s->frame.have == have);
 }
 
 /* ASK, in each state of a number. It changes none. */
 LINK_TEST(test_ask)
 {
-	rcv(ask(1, 1));				/* nothing has come */
-	assert_has(1, 1, 0);
-	assert_int_equal(l.hold.state, OAE_HOLD_NONE);
-	rcv(slice(2, 1, 0));
-	rcv(ask(1, 2));
-	assert_has(1, 2, 2);
-	rcv(ask(1, 3));				/* not of this attempt */
-	assert_has(1, 3, 0);
-	assert_int_equal(l.hold.attempt, 2);
-	rcv(ask(1, 1));
-	assert_nothing_but(OAE_N_OLD_ATTEMPT);
-	rcv(BUT(ask(1, 2), f.kind = OAE_VERB));
-	assert_int_equal(sent(OAE_ACK)->frame.kind, OAE_VERB);
+	rcv(ask(1));				/* nothing has come */
+	assert_has(1, 0);
+	rcv(slice(1, 0));
+	rcv(ask(1));
+	assert_has(1, 2);
+	rcv(BUT(ask(1), f.kind = OAE_VOID));	/* nor has nothing */
+	assert_has(1, 0);
+	assert_int_equal(sent(OAE_ACK)->frame.kind, OAE_VOID);
+	rcv(ask(1));
+	assert_has(1, 2);
 
 	/* Of an earlier run: OFFER with RESUME finds it, ASK does not. */
 	anew();
-	assert_int_equal(l.hold.state, OAE_HOLD_KEPT);
-	rcv(ask(1, 1));
-	assert_has(1, 1, 0);
-	assert_int_equal(l.hold.state, OAE_HOLD_KEPT);
-	rcv(slice(1, 2, END | OAE_F_RESUME));
-	assert_has(1, 1, 6);
-	rcv(slice(1, 0, OAE_F_RESUME));
-	assert_int_equal(l.hold.state, OAE_HOLD_HELD);
-	rcv(ask(1, 1));
+	rcv(ask(1));
+	assert_has(1, 0);
+	rcv(slice(2, END | OAE_F_RESUME));
+	assert_has(1, 6);
+	rcv(slice(0, OAE_F_RESUME));
+	assert_non_null(sent(OAE_REFLECT));
+	rcv(ask(1));
 	assert_int_equal(noted(OAE_N_REFLECTED_AGAIN), 1);
-	assert_int_equal(sent(OAE_REFLECT)->frame.attempt, 1);
 	assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest_of(3));
-	rcv(ask(1, 2));				/* a newer one is not here */
-	assert_has(1, 2, 0);
-	assert_int_equal(l.hold.state, OAE_HOLD_HELD);
+	rcv(BUT(ask(1), f.kind = OAE_VOID));	/* which was lost */
+	assert_has(1, 0);
 	commit(0);
-	rcv(ask(0, 1));				/* delivered, and no express */
+	assert_int_equal(op(OAE_OP_DELIVER)->slice, 3);
+	rcv(ask(0));				/* delivered, and no express */
 	assert_nothing_but(OAE_N_OLD_SEQ);
 
-	rcv_room(slice(3, 0, END), false);
-	rcv(ask(1, 3));				/* though there is room now */
+	rcv_room(slice(0, END), false);
+	rcv(ask(1));				/* though there is room now */
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
-	assert_int_equal(sent(OAE_REFUSE)->frame.attempt, 3);
-	rcv(BUT(answer(OAE_REVERSE), f.seq = l.rx + 1, f.attempt = 4));
-	rcv(ask(1, 4));
-	assert_nothing_but(OAE_N_OLD_ATTEMPT);
-	rcv(ask(2, 1));				/* no number of a run without a window */
+	rcv(BUT(ask(1), f.kind = OAE_VOID));
+	assert_has(1, 0);
+	rcv(offer_kind(OAE_VOID));
+	rcv(BUT(ask(1), f.kind = OAE_VOID));
+	assert_reflects_nothing();
+	rcv(ask(1));
+	assert_nothing_but(OAE_N_OLD_CONTENT);
+	rcv(ask(2));				/* beyond a window of one */
 	assert_nothing_but(OAE_N_OLD_SEQ);
 }
 
 /* An express that was delivered is reflected again, if ASK says that it is one. */
 LINK_TEST(test_ask_express)
 {
-	rcv(slice(1, 0, X | END));
+	rcv(slice(0, X | END));
 	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
-	rcv(ask(0, 1));
+	rcv(ask(0));
 	assert_nothing_but(OAE_N_OLD_SEQ);
-	rcv(BUT(ask(0, 1), f.flags = X));
+	rcv(BUT(ask(0), f.flags = X));
 	assert_int_equal(noted(OAE_N_REFLECTED_AGAIN), 1);
 	assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest_of(1));
 	assert_int_equal(count_op(OAE_OP_DELIVER), 0);
@@ -325,31 +499,31 @@ LINK_TEST(test_ask_express)
 /* A verb that is being computed is there, and has no answer yet. */
 LINK_TEST(test_ask_computed)
 {
-	rcv(offer_kind(1, OAE_VERB));
+	rcv(offer_kind(OAE_VERB));
 	assert_int_equal(count_op(OAE_OP_VERB), 1);
-	rcv(ask(1, 1));
-	assert_has(1, 1, 1);
+	rcv(ask(1));
+	assert_has(1, 1);
 }
 
 /* So is one that waits for what is below it. */
 WINDOW_TEST(test_ask_waits)
 {
-	take(2, 1, OAE_VERB, PLACES);
-	assert_has(2, 1, 1);			/* ANSWER asks that, too */
-	rcv(BUT(offer_kind(1, OAE_VERB), f.seq++, f.marks = 0));
+	take(2, OAE_VERB, PLACES);
+	assert_has(2, 1);			/* ANSWER asks that, too */
+	rcv(BUT(offer_kind(OAE_VERB), f.seq++, f.marks = 0));
 	assert_int_equal(a.nsends, 0);
-	rcv(BUT(ask(2, 1), f.kind = OAE_VERB));
-	assert_has(2, 1, 1);
+	rcv(BUT(ask(2), f.kind = OAE_VERB));
+	assert_has(2, 1);
 	assert_int_equal(sent(OAE_ACK)->frame.kind, OAE_VERB);
-	rcv(ask(1, 1));
-	assert_has(1, 1, 0);
-	rcv(ask(PLACES, 1));
-	assert_has(PLACES, 1, 0);
-	rcv(ask(PLACES + 1, 1));
+	rcv(ask(1));
+	assert_has(1, 0);
+	rcv(ask(PLACES));
+	assert_has(PLACES, 0);
+	rcv(ask(PLACES + 1));
 	assert_nothing_but(OAE_N_OLD_SEQ);
-	take_verb(1, 1);
+	take_verb(1);
 	computed(0, REPLY);
-	rcv(ask(2, 1));
+	rcv(ask(2));
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_VERB);
 	assert_int_equal(sent(OAE_REFLECT)->frame.length, OAE_REFLECT_LEN + REPLY);
 }
@@ -358,9 +532,9 @@ WINDOW_TEST(test_ask_waits)
 WINDOW_TEST(test_ask_unplaced)
 {
 	open_wide(PLACES, PLACES);
-	rcv(BUT(slice(1, 0, END), f.seq++, f.marks = 0));
+	rcv(BUT(slice(0, END), f.seq++, f.marks = 0));
 	assert_int_equal(a.nsends, 0);
-	rcv(ask(2, 1));
+	rcv(ask(2));
 	assert_int_equal(noted(OAE_N_REFUSED), 1);
 	assert_refused(2, OAE_R_BUSY);
 	lend(PLACES);
@@ -370,15 +544,15 @@ WINDOW_TEST(test_ask_unplaced)
 /* As OFFER and COMMIT do: it says that the peer has resolved against this end. */
 LINK_TEST(test_ask_resolves)
 {
-	rcv(slice(1, 1, 0));
+	rcv(slice(1, 0));
 	port_down();
 	rcv(BUT(frame(OAE_SYNC), f.src_ltag = l.peer_ltag + 0x100, f.dst_ltag = 1));
 	assert_int_equal(l.state, OAE_SYNC_RECD);
 	rcv(frame(OAE_ACK));
 	assert_nothing_but(OAE_N_FROZEN);
-	rcv(BUT(ask(1, 1), f.src_ltag--));
+	rcv(BUT(ask(1), f.src_ltag--));
 	assert_int_equal(l.state, OAE_SYNC_RECD);
-	rcv(ask(1, 1));
+	rcv(ask(1));
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_int_equal(noted(OAE_N_RESOLVED), 1);
 	assert_int_equal(sent(OAE_ACK)->frame.have, 0);
@@ -390,7 +564,7 @@ LINK_TEST(test_never_last)
 	unsigned int i;
 
 	for (i = 0; i < OAE_MAX_SLICES; i++) {
-		rcv(slice(1, i, 0));
+		rcv(slice(i, 0));
 		assert_int_equal(a.nsends, 0);
 	}
 	assert_int_equal(l.hold.state, OAE_HOLD_PARTIAL);
@@ -401,77 +575,179 @@ LINK_TEST(test_one_frame)
 {
 	post(&x, 1, 0);
 	post(&y, 1, 0);
-	peer_lag = 1;
 	rcv(answer(OAE_REFLECT));
+	peer_lag = 1;
 	assert_int_equal(a.nsends, 1);
 	assert_true(sent(OAE_OFFER)->handle == &y);
 	assert_int_equal(sent(OAE_OFFER)->frame.tx, 1);
 }
 
-/* Taken back: the one behind it has its turn at once, with its number. */
+/* Taken back: nothing is offered in its place, and the one behind it waits for that. */
 LINK_TEST(test_cancelled)
 {
-	post(&x, 1, 0);
+	struct oae_frame late;
+	const struct oae_send *s;
+
+	post(&x, 2, 0);
+	late = answer(OAE_REFLECT);
 	post(&y, 1, 0);
-	clear();
-	assert_int_equal(oae_link_cancel(&l, &x, OAE_E_SIGNAL, now, &a), 0);
+	assert_int_equal(cancel(&x), 0);
 	assert_true(ended(&x, OAE_REVERSED));
-	assert_int_equal(sent(OAE_REVERSE)->frame.seq, 1);
-	assert_int_equal(sent(OAE_REVERSE)->frame.attempt, 1);
+	assert_int_equal(noted(OAE_N_VOIDED), 1);
+	s = sent(OAE_OFFER);
+	assert_int_equal(a.nsends, 1);
+	assert_null(s->handle);
+	assert_int_equal(s->frame.kind, OAE_VOID);
+	assert_int_equal(s->frame.seq, 1);
+	assert_int_equal(s->frame.flags, END);
+	assert_int_equal(s->frame.marks, OAE_M_ANSWER);
+	assert_int_equal(s->frame.length, 0);
+	assert_true(s->frame.payload_hash == oae_slice_hash("", 0, 0));
+	assert_int_equal(cancel(&x), -ENOENT);
+
+	/* Whatever is said of what was taken back is late. */
+	rcv(late);
+	assert_nothing_but(OAE_N_OLD_CONTENT);
+	rcv(BUT(late, f.opcode = OAE_REFUSE, f.reason = OAE_R_TOO_BIG));
+	assert_nothing_but(OAE_N_OLD_CONTENT);
+	rcv(BUT(late, f.opcode = OAE_ACK, f.have = 1));
+	assert_nothing_but(OAE_N_OLD_CONTENT);
+
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 	assert_true(sent(OAE_OFFER)->handle == &y);
-	assert_int_equal(sent(OAE_OFFER)->frame.seq, 1);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	assert_int_equal(sent(OAE_OFFER)->frame.seq, 2);
+	assert_int_equal(sent(OAE_OFFER)->frame.tx, 1);
 }
 
-/* Attempts used up: frozen, and nothing of it is sent in between. */
-LINK_TEST(test_last_attempt)
+/* An answer of another kind than what is offered is of no use, whatever it says. */
+LINK_TEST(test_answer_of_another_kind)
 {
+	static const u8 kinds[] = { OAE_SWAP, OAE_VERB, OAE_VOID, OAE_PACK };
+	unsigned int i;
+
+	post(&x, 2, 0);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		rcv(BUT(answer(OAE_REFLECT), f.kind = kinds[i]));
+		assert_nothing_but(OAE_N_OLD_CONTENT);
+		rcv(BUT(answer(OAE_REFUSE), f.kind = kinds[i], f.reason = OAE_R_TOO_BIG));
+		assert_nothing_but(OAE_N_OLD_CONTENT);
+		rcv(BUT(answer(OAE_ACK), f.kind = kinds[i], f.have = 1));
+		assert_nothing_but(OAE_N_OLD_CONTENT);
+	}
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+}
+
+/*
+ * Refused for now, by a peer that has not heard what was offered last: that may have been taken.
+ * Refused for good is that, whenever it was said.
+ */
+LINK_TEST(test_refused_before)
+{
+	static const u8 for_now[] = { OAE_R_BUSY, OAE_R_NO_HALF, OAE_R_CONFLICT };
 	unsigned int i;
 
 	post(&x, 3, 0);
-	for (i = 2; i <= 255; i++) {
-		refuse(OAE_R_BUSY);
-		rcv(frame(OAE_READY));
-		assert_int_equal(sent(OAE_OFFER)->frame.attempt, i);
+	for (i = 0; i < ARRAY_SIZE(for_now); i++) {
+		rcv(BUT(answer(OAE_REFUSE), f.ack--, f.reason = for_now[i]));
+		assert_nothing_but(OAE_N_OLD_CONTENT);
 	}
 	refuse(OAE_R_BUSY);
+	assert_int_equal(noted(OAE_N_PARKED), 1);
 	rcv(frame(OAE_READY));
-	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
-	assert_int_equal(a.nsends, 1);
-	assert_non_null(sent(OAE_SYNC));
-
-	open_link(state);
-	post(&x, 1, 0);
-	l.offer.attempt = 255;			/* as if by cancelling */
+	assert_int_equal(sent(OAE_OFFER)->slices, 7);
+	/* The same refusal once more, as ASK has it. */
+	rcv(BUT(answer(OAE_REFUSE), f.ack = 3, f.reason = OAE_R_BUSY));
+	assert_nothing_but(OAE_N_OLD_CONTENT);
+	/* What is newer than the offer counts: here it is a question of another sort. */
+	clear();
+	oae_link_ask(&l, &a);
 	refuse(OAE_R_BUSY);
+	assert_int_equal(noted(OAE_N_PARKED), 1);
 	rcv(frame(OAE_READY));
-	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
-	assert_true(a.nsends == 1 && sent(OAE_SYNC));
-
-	open_link(state);
-	l.offer.attempt = 255;
-	post(&x, 1, 0);
-	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
-	assert_true(a.nsends == 1 && sent(OAE_SYNC));
+	rcv(BUT(answer(OAE_REFUSE), f.ack = 1, f.reason = OAE_R_TOO_BIG));
+	assert_reversed(&x, OAE_E_TOO_BIG);
 }
 
-/* What the peer has is believed as far as there are slices; the attempt stays. */
+/* More than a window is never committed and unconfirmed: the peer cannot hold a number beyond. */
+LINK_TEST(test_reflect_beyond_window)
+{
+	post(&x, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	post(&y, 1, 0);
+	rcv(BUT(answer(OAE_REFLECT), f.rx--));
+	assert_nothing_but_sync(OAE_N_IMPOSSIBLE);
+	rcv(resolved());
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&y, OAE_COMMITTED));
+}
+
+/* A late copy of what is parked has found room: it is held, and READY is of no use any more. */
+LINK_TEST(test_parked_is_held)
+{
+	post(&x, 2, 0);
+	refuse(OAE_R_BUSY);
+	post(&y, 1, 0);
+	rcv(BUT(answer(OAE_ACK), f.have = 1));
+	assert_nothing_but(OAE_N_OLD_SEQ);
+	rcv(answer(OAE_REFLECT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_true(sent(OAE_OFFER)->handle == &y);
+	rcv(frame(OAE_READY));
+	assert_int_equal(a.nsends, 0);
+	fire_at(now + 1);
+	assert_int_equal(a.nsends, 0);
+}
+
+/* A REFLECT of what was not said: of what is atomic resolving decides, and nothing is kept. */
+LINK_TEST(test_mismatch)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		open_link(state);
+		post(&y, 1, 0);
+		rcv(answer(OAE_REFLECT));
+		post(&x, 4, 0);
+		rcv(BUT(answer(OAE_REFLECT), f.reflect.digest ^= i, f.reflect.first ^= !i));
+		assert_nothing_but_sync(OAE_N_MISMATCH);
+		assert_int_equal(l.state, OAE_SYNC_SENT);
+		rcv(resolved());
+		assert_int_equal(sent(OAE_OFFER)->slices, 15);
+		assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
+		rcv(answer(OAE_REFLECT));
+		assert_true(ended(&x, OAE_COMMITTED));
+	}
+
+	/* A verb's answer must have its length, too. */
+	open_link(state);
+	post_kind(&x, OAE_VERB, CUT, REPLY);
+	rcv(answer_kind(OAE_VERB, REPLY + 8));
+	assert_nothing_but_sync(OAE_N_MISMATCH);
+
+	/* The peer has delivered an express: nobody knows which. */
+	open_link(state);
+	post(&x, 1, X);
+	rcv(BUT(answer(OAE_REFLECT), f.reflect.digest++));
+	assert_int_equal(noted(OAE_N_MISMATCH), 1);
+	assert_int_equal(noted(OAE_N_BROKEN), 1);
+	assert_true(ended(&x, OAE_UNKNOWN));
+}
+
+/* What the peer has is believed as far as there are slices. */
 LINK_TEST(test_ack_map)
 {
 	post(&x, 4, 0);
 	ack(~2ULL);
 	assert_int_equal(noted(OAE_N_GAP_HEARD), 1);
 	assert_int_equal(sent(OAE_OFFER)->slices, 2);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 	ack(~0ULL);				/* all: it is not reflected yet */
 	assert_int_equal(a.nops + a.nsends, 0);
 	ack(1ULL << 5);				/* there is no such slice */
 	assert_int_equal(noted(OAE_N_GAP_HEARD), 1);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
 	assert_false(sent(OAE_OFFER)->slices & ~15ULL);
-	rcv(BUT(answer(OAE_ACK), f.attempt++));
-	assert_nothing_but(OAE_N_OLD_ATTEMPT);
 	rcv(BUT(answer(OAE_ACK), f.seq++));
 	assert_nothing_but(OAE_N_OLD_SEQ);
 }
@@ -491,20 +767,20 @@ LINK_TEST(test_ack_old)
 {
 	post(&x, 3, 0);
 	rcv(BUT(answer(OAE_ACK), f.ack--, f.have = 1));
-	assert_nothing_but(OAE_N_OLD_ATTEMPT);
+	assert_nothing_but(OAE_N_OLD_CONTENT);
 	assert_int_equal(l.pn, 3);
 	clear();
 	oae_link_ask(&l, &a);
 	/* Not heard is the third, though the fourth is. */
 	rcv(BUT(answer(OAE_ACK), f.map = 6, f.have = 1));
-	assert_nothing_but(OAE_N_OLD_ATTEMPT);
+	assert_nothing_but(OAE_N_OLD_CONTENT);
 	rcv(BUT(answer(OAE_ACK), f.map = 1, f.have = 5));
 	assert_int_equal(sent(OAE_OFFER)->slices, 2);
 	/* ASK was heard, and not what it asks for. */
 	fire_at(now + 10 * MS);
 	assert_int_equal(sent(OAE_ASK)->frame.pn, 6);
 	rcv(BUT(answer(OAE_ACK), f.ack = 4, f.have = 5));
-	assert_nothing_but(OAE_N_OLD_ATTEMPT);
+	assert_nothing_but(OAE_N_OLD_CONTENT);
 	ack(5);
 	assert_int_equal(sent(OAE_OFFER)->slices, 2);
 	/* The other way round. */
@@ -530,7 +806,22 @@ WINDOW_TEST(test_ack_of_waiting)
 	assert_null(offered(tx + 2));
 }
 
-/* All frames of an attempt say RESUME, or none. */
+/* Of what was reversed while the link was frozen the peer may have slices. */
+LINK_TEST(test_resume_reversed)
+{
+	post(&y, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	post(&x, 4, 0);
+	port_down();
+	assert_int_equal(cancel(&x), 0);
+	rcv(resolved());
+	post(&y, 4, 0);
+	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+	anew();
+	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+}
+
+/* All frames of a number say RESUME in a run, or none. */
 LINK_TEST(test_resume_stays)
 {
 	post(&y, 1, 0);
@@ -545,14 +836,13 @@ LINK_TEST(test_resume_stays)
 	ack(12);
 	assert_int_equal(sent(OAE_OFFER)->slices & ~3ULL, 0);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
 	refuse(OAE_R_BUSY);
 	rcv(frame(OAE_READY));
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
-	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
+	assert_int_equal(sent(OAE_OFFER)->slices, 15);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
 	ack(7);
 	assert_int_equal(sent(OAE_OFFER)->slices, 8);
-	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
+	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
 }
 
 /* A REFLECT of what is committed: the peer has not heard of that, or it is late. */
@@ -622,6 +912,7 @@ LINK_TEST(test_limits)
 	assert_int_equal(count_op(OAE_OP_RESLICE) + count_op(OAE_OP_COMPLETE), 0);
 	refuse(OAE_R_TOO_BIG);
 	assert_true(ended(&x, OAE_REVERSED));
+	rcv(answer(OAE_REFLECT));
 	p.len++;
 	post_it(&p);
 	assert_true(ended(&x, OAE_REVERSED) && !a.nsends);
@@ -631,16 +922,9 @@ LINK_TEST(test_limits)
 	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
 
 	cfg.max_len = 2 * SLICE;
-	rcv(slice(1, 0, 0));
-	rcv(slice(1, 1, END));
+	rcv(slice(0, 0));
+	rcv(slice(1, END));
 	assert_non_null(sent(OAE_REFLECT));
-	rcv(slice(2, 0, 0));
-	rcv(slice(2, 1, 0));
-	rcv(slice(2, 2, END));
-	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
-	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
-	assert_int_equal(count_op(OAE_OP_KEEP), 0);
-	assert_int_equal(a.nsends, 1);
 
 	new_link();
 	assert_false(oae_link_wants(&l));
@@ -728,8 +1012,8 @@ LINK_TEST(test_confirmed)
 	rcv(answer(OAE_REFLECT));
 	assert_int_equal(count_op(OAE_OP_CONFIRMED), 1);
 	post(&x, 1, OAE_POST_CONFIRM);
-	peer_lag = 1;
 	rcv(answer(OAE_REFLECT));
+	peer_lag = 1;
 	assert_int_equal(count_op(OAE_OP_CONFIRMED), 0);
 	peer_lag = 0;
 	rcv(frame(OAE_DONE));
@@ -745,8 +1029,8 @@ LINK_TEST(test_close_asks)
 	u64 began;
 
 	post(&x, 1, 0);
-	peer_lag = 1;
 	rcv(answer(OAE_REFLECT));
+	peer_lag = 1;
 	assert_int_equal(sent(OAE_COMMIT)->frame.flags, 0);
 	assert_int_equal(sent(OAE_COMMIT)->frame.seq, l.tx);
 	now += 30 * MS;
@@ -780,12 +1064,11 @@ LINK_TEST(test_what_is_said)
 	assert_int_equal(s->nslices, 3);
 	assert_int_equal(s->frame.flags, OAE_F_EXPRESS);
 	assert_int_equal(s->frame.seq, 1);
-	assert_int_equal(s->frame.attempt, 1);
 	assert_int_equal(s->frame.vc, 7);
 	assert_int_equal(s->frame.src_ltag, l.ltag);
 	assert_int_equal(s->frame.dst_ltag, l.peer_ltag);
 
-	rcv(BUT(slice(5, 0, END), f.kind = OAE_VERB));
+	rcv(BUT(slice(0, END), f.kind = OAE_VERB));
 	assert_int_equal(count_op(OAE_OP_VERB), 1);
 	assert_int_equal(a.nsends, 0);
 	computed(OAE_R_KIND, 0);
@@ -794,29 +1077,30 @@ LINK_TEST(test_what_is_said)
 	assert_int_equal(f.reason, OAE_R_KIND);
 	assert_int_equal(f.kind, OAE_VERB);
 	assert_int_equal(f.seq, PEER_START + 1);
-	assert_int_equal(f.attempt, 5);
 
-	rcv(slice(6, 0, END));
+	rcv(offer_kind(OAE_VOID));
+	commit(0);
+	rcv(slice(0, END));
 	f = sent(OAE_REFLECT)->frame;
-	assert_int_equal(f.seq, PEER_START + 1);
-	assert_int_equal(f.attempt, 6);
+	assert_int_equal(f.seq, PEER_START + 2);
+	assert_int_equal(f.kind, OAE_MESSAGE);
 	assert_true(f.reflect.digest == digest_of(1) && f.reflect.first == 77);
 
 	port_down();
 	f = sent(OAE_SYNC)->frame;
 	assert_int_equal(f.flags, 0);
 	assert_int_equal(f.tx, 0);
-	assert_int_equal(f.rx, PEER_START);
+	assert_int_equal(f.rx, PEER_START + 1);
 	assert_true(f.sync.inc == l.inc && f.sync.peer_inc == PEER_INC);
 	assert_int_equal(f.sync.caps, 0);
 	assert_int_equal(f.sync.max_len, 10000);
 	assert_int_equal(f.sync.mtu, 1500);
 	rcv(BUT(resolved(), f.tx++));	/* delivered by resolving */
 
-	rcv(slice(1, 0, END));
+	rcv(slice(0, END));
 	commit(OAE_F_WANT_DONE);
 	assert_int_equal(sent(OAE_DONE)->frame.seq, l.rx);
-	assert_int_equal(sent(OAE_DONE)->frame.rx, PEER_START + 2);
+	assert_int_equal(sent(OAE_DONE)->frame.rx, PEER_START + 3);
 }
 
 UNIT_MAIN("frames out of place")

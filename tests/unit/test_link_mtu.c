@@ -92,27 +92,24 @@ LINK_TEST(test_doubt)
 	f = probe();
 	assert_int_equal(f->length, LONG);
 	assert_int_equal(f->seq, l.tx + 1);
-	assert_int_equal(f->attempt, l.offer.attempt);
 	assert_int_equal(f->kind, OAE_MESSAGE);
 	f = &a.send[1].frame;
 	assert_int_equal(f->opcode, OAE_ASK);
 	assert_int_equal(f->length, 1);
 	assert_int_equal(f->seq, l.tx + 1);
-	assert_int_equal(f->attempt, l.offer.attempt);
 	assert_int_equal(f->pn, probe()->pn + 1);
 	/* What was not heard is sent again, as ever. */
 	assert_non_null(sent(OAE_OFFER));
 	assert_int_equal(a.nsends, 3);
 }
 
-/* It is asked about the attempt that is in flight, else the peer would not answer. */
-LINK_TEST(test_which_attempt)
+/* It is asked about what is in flight, or the answer would be of no use. */
+LINK_TEST(test_which_kind)
 {
-	post_message(&x, LONG, LONG);
-	refuse(OAE_R_BUSY);
-	rcv(BUT(frame(OAE_READY), f.seq = l.tx + 1));
+	post_kind(&x, OAE_VERB, LONG, 8);
 	doubts();
-	assert_int_equal(probe()->attempt, 2);
+	assert_int_equal(probe()->kind, OAE_VERB);
+	assert_int_equal(a.send[1].frame.kind, OAE_VERB);
 }
 
 /* What the peer asks is no answer, whatever its number. */
@@ -120,7 +117,7 @@ LINK_TEST(test_no_answer)
 {
 	post_message(&x, LONG, LONG);
 	doubts();
-	rcv(BUT(slice(1, 0, OAE_F_LAST), f.pn = probe()->pn + 1));
+	rcv(BUT(slice(0, OAE_F_LAST), f.pn = probe()->pn + 1));
 	assert_null(probe());
 	assert_non_null(sent(OAE_REFLECT));
 }
@@ -387,6 +384,54 @@ LINK_TEST(test_which_answers)
 	assert_int_equal(sent(OAE_SYNC)->frame.sync.mtu, 1400);
 }
 
+/*
+ * A long question may be overtaken by short ones that were sent later. It says that its size
+ * gets through whenever it is heard, and nothing of a smaller one.
+ */
+LINK_TEST(test_overtaken)
+{
+	struct oae_frame late, last;
+
+	post_message(&x, LONG, LONG);
+	doubts();
+	late = probe_answer(false);
+	rcv(late);
+	assert_int_equal(probed(), 1500);
+	last = probe_answer(false);
+	rcv(BUT(late, f.map = 1));
+	rcv(last);
+	assert_null(probe());
+	assert_int_equal(l.state, OAE_OPEN);
+
+	open_link(state);
+	post_message(&x, LONG, LONG);
+	doubts();
+	rcv(probe_answer(false));
+	rcv(probe_answer(false));
+	last = probe_answer(false);
+	rcv(last);
+	assert_int_equal(probed(), 1400);
+	rcv(BUT(last, f.map = 1));
+	assert_int_equal(a.nsends, 0);
+	assert_int_equal(l.state, OAE_OPEN);
+}
+
+/* Whatever a state says of tries: a size has three, from there on. */
+LINK_TEST(test_tries_wild)
+{
+	unsigned int i;
+
+	post_message(&x, LONG, LONG);
+	doubts();
+	l.search_tries = OAE_MTU_TRIES;
+	l.search_pn[0] = probe()->pn;
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(probed(), 1500);
+		rcv(probe_answer(false));
+	}
+	assert_int_equal(probed(), 1400);
+}
+
 /* Whatever else it says is heard, too. */
 LINK_TEST(test_answer_from_before)
 {
@@ -441,7 +486,7 @@ LINK_TEST(test_no_room)
 {
 	unsigned int i;
 
-	rcv(offer_kind(1, OAE_VERB));
+	rcv(offer_kind(OAE_VERB));
 	computed(0, 1000);
 	post(&x, 1, 0);
 	for (i = 0; i < 3; i++) {
@@ -583,8 +628,9 @@ TEST(test_reflect_too_long)
 		if (cases[i].kind == OAE_SWAP) {
 			post_kind(&x, OAE_SWAP, cases[i].more, 0);
 			refuse(OAE_R_NO_HALF);
+			rcv(answer(OAE_REFLECT));	/* of nothing in its place */
 		}
-		rcv(offer_kind(1, cases[i].kind));
+		rcv(offer_kind(cases[i].kind));
 		if (cases[i].kind == OAE_VERB)
 			computed(0, cases[i].more);
 		assert_non_null(sent(OAE_REFLECT));
@@ -597,7 +643,6 @@ TEST(test_reflect_too_long)
 		if (!cases[i].asks)
 			continue;
 		assert_int_equal(probe()->seq, l.tx + 1);
-		assert_int_equal(probe()->attempt, 1);
 		assert_int_equal(probe()->kind, OAE_MESSAGE);
 		/* The next asks the same once more: it takes an answer to that to go on. */
 		for (k = 0; k < 4; k++) {
@@ -718,7 +763,7 @@ LINK_TEST(test_again_for_port)
 /* The peer asks for a length. */
 static void asked_for(u16 mtu)
 {
-	rcv(BUT(frame(OAE_ASK), f.seq = l.rx + 1, f.attempt = 1, f.length = mtu - OAE_HDR_LEN));
+	rcv(BUT(frame(OAE_ASK), f.seq = l.rx + 1, f.length = mtu - OAE_HDR_LEN));
 	assert_non_null(sent(OAE_ACK));
 }
 
@@ -753,7 +798,7 @@ LINK_TEST(test_peer_asks)
 /* Something is offered, and something held: the timer asks, and reflects again, in one event. */
 static void asks_and_reflects(void)
 {
-	rcv(slice(1, 0, OAE_F_LAST));
+	rcv(slice(0, OAE_F_LAST));
 	post(&x, 1, 0);
 	do {
 		assert_null(probe());
@@ -1054,7 +1099,7 @@ LINK_TEST(test_half_waits)
 	port_down();
 	rcv(BUT(resolved(), f.sync.mtu = 576));
 	for (i = 0; i < 2; i++) {
-		rcv(offer_kind(1 + i, OAE_SWAP));
+		rcv(offer_kind(OAE_SWAP));
 		assert_null(sent(OAE_REFLECT));
 		assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_NO_HALF);
 		assert_int_equal(count_op(OAE_OP_COMPLETE), i);
@@ -1076,13 +1121,13 @@ LINK_TEST(test_half_offered_waits)
 	port_down();
 	rcv(BUT(resolved(), f.sync.mtu = 576));
 	now += cfg.dead;
-	rcv(offer_kind(1, OAE_SWAP));
+	rcv(offer_kind(OAE_SWAP));
 	assert_null(sent(OAE_REFLECT));
 	assert_reversed(&x, OAE_E_TOO_BIG);
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 1);
 }
 
-/* With a window, too: what has a number waits behind the one that is too long. */
+/* What is above the one that is too long waits behind it. */
 WINDOW_TEST(test_window_waits)
 {
 	unsigned int i;
@@ -1266,8 +1311,25 @@ TEST(test_far_unknown)
 	assert_null(sent(OAE_SYNC));
 }
 
-/* An express that cannot be sent in this run has no attempt there: it is not asked for. */
-LINK_TEST(test_no_attempt)
+/* An express that waits for a longer path was never offered: it is reversed at once. */
+LINK_TEST(test_express_waits)
+{
+	l.peer_max_len = 10000;
+	carries(128);
+	l.peer_max_len = 10000;
+	post_it(&(struct oae_post){
+		.handle = &x, .digest = DIGEST, .first = 1, .len = 6000, .slice_max = LONG,
+		.nslices = 5, .flags = OAE_POST_EXPRESS,
+	});
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_null(sent(OAE_OFFER));
+	assert_int_equal(cancel(&x), 0);
+	assert_reversed(&x, OAE_E_SIGNAL);
+	assert_null(sent(OAE_OFFER));
+}
+
+/* An express that cannot be sent in this run: a longer path is asked for, and not about that. */
+LINK_TEST(test_express_not_sent)
 {
 	l.peer_max_len = 10000;
 	post_it(&(struct oae_post){
@@ -1282,7 +1344,7 @@ LINK_TEST(test_no_attempt)
 	assert_int_equal(count_op(OAE_OP_COMPLETE) + count_op(OAE_OP_RESLICE), 0);
 	fire_at(now + MS);
 	assert_int_equal(probed(), 1500);
-	assert_int_equal(probe()->attempt, 1);
+	assert_int_equal(probe()->flags, 0);
 	gets_through(1500);
 }
 
@@ -1345,7 +1407,7 @@ LINK_TEST(test_refused_came_through)
 	ack(0);
 	ack(0);
 	refuse(OAE_R_BUSY);
-	rcv(BUT(frame(OAE_READY), f.seq = l.tx + 1));
+	rcv(frame(OAE_READY));
 	assert_non_null(sent(OAE_OFFER));
 	ack(0);
 	assert_null(probe());
@@ -1404,10 +1466,11 @@ LINK_TEST(test_answer_goes_back)
 {
 	go_by(1500, 1500, 576, now);
 	rcv(resolved());
-	rcv(offer_kind(1, OAE_VERB));
+	rcv(offer_kind(OAE_VERB));
 	computed(0, 1000);
 	assert_non_null(sent(OAE_REFLECT));
-	rcv(offer_kind(2, OAE_VERB));
+	commit(0);
+	rcv(offer_kind(OAE_VERB));
 	computed(0, LONG);
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
 }
@@ -1430,7 +1493,7 @@ LINK_TEST(test_half_is_no_more)
 	refuse(OAE_R_NO_HALF);
 	go_by(1500, 1500, 576, now);
 	rcv(resolved());
-	rcv(offer_kind(1, OAE_SWAP));
+	rcv(offer_kind(OAE_SWAP));
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 	cancel(&x);
 	go_by(1500, 1500, 0, 0);

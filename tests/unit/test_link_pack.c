@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Several messages, or verbs, as one transaction (doc/protocol.md section 4.12): what is
- * said and what is learned, held and refused, handed back, and offered in place of another;
- * and the format.
+ * said and what is learned, held and refused, handed back and taken back; and the format.
  */
 #include "one_link.h"
 #include "../../modoae/link/link_int.h"
@@ -103,7 +102,6 @@ static struct oae_frame answer_to(u8 opcode, u32 seq)
 	struct oae_frame f = answer(opcode);
 
 	f.seq = seq;
-	f.attempt = oae_lane(&l, seq)->attempt;
 	f.kind = oae_lane(&l, seq)->p.kind;
 	f.length = opcode == OAE_REFLECT ? OAE_REFLECT_LEN : 0;
 	return f;
@@ -153,16 +151,30 @@ static const struct oae_op *back_of(const char *handle)
 	return NULL;
 }
 
-static int replace(char *old, const struct oae_post *p)
+static int take_back(char *handle)
 {
 	clear();
-	return oae_link_replace(&l, old, p, now, &a);
+	return oae_link_take_back(&l, handle, now, &a);
+}
+
+/* The last event has offered nothing under this number. */
+static void assert_void_at(u32 seq)
+{
+	unsigned int i;
+
+	for (i = 0; i < a.nsends; i++)
+		if (a.send[i].frame.opcode == OAE_OFFER && a.send[i].frame.seq == seq) {
+			assert_int_equal(a.send[i].frame.kind, OAE_VOID);
+			assert_null(a.send[i].handle);
+			return;
+		}
+	fail_msg("number %u is not offered", seq);
 }
 
 /* What the peer offers next: a pack. */
-static struct oae_frame offer_pack(u8 attempt, u16 unfit)
+static struct oae_frame offer_pack(u16 unfit)
 {
-	return BUT(offer_kind(attempt, OAE_PACK), f.unfit = unfit);
+	return BUT(offer_kind(OAE_PACK), f.unfit = unfit);
 }
 
 /* --- what is said --- */
@@ -190,7 +202,7 @@ PACK_TEST(test_said_when_frozen)
 	assert_true(sent(OAE_SYNC)->frame.sync.caps & OAE_CAPS_PACK);
 	rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
 	assert_int_equal(oae_link_pack_max(&l), 0);
-	rcv(offer_pack(1, 0));
+	rcv(offer_pack(0));
 	assert_non_null(sent(OAE_REFLECT));
 	port_down();
 	assert_false(sent(OAE_SYNC)->frame.sync.caps & OAE_CAPS_PACK);
@@ -220,7 +232,7 @@ PACK_TEST(test_max)
 
 PACK_TEST(test_held)
 {
-	rcv(offer_pack(1, 0));
+	rcv(offer_pack(0));
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_PACK);
 	assert_int_equal(sent(OAE_REFLECT)->frame.length, 0);
 	commit(0);
@@ -230,7 +242,7 @@ PACK_TEST(test_held)
 
 PACK_TEST(test_needs_room)
 {
-	rcv_room(offer_pack(1, 0), false);
+	rcv_room(offer_pack(0), false);
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
 	drained();
 	assert_non_null(sent(OAE_READY));
@@ -238,7 +250,7 @@ PACK_TEST(test_needs_room)
 
 PACK_TEST(test_malformed)
 {
-	rcv(offer_pack(1, OAE_R_KIND));
+	rcv(offer_pack(OAE_R_KIND));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_KIND);
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
 	assert_false(oae_link_owes_ready(&l));
@@ -246,7 +258,7 @@ PACK_TEST(test_malformed)
 
 WINDOW_TEST(test_no_memory)
 {
-	rcv(offer_pack(1, OAE_R_BUSY));
+	rcv(offer_pack(OAE_R_BUSY));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
 	/* READY is due, but not for want of room: that would be at once. */
 	assert_true(oae_link_owes_ready(&l));
@@ -256,18 +268,18 @@ WINDOW_TEST(test_no_memory)
 TEST(test_not_taken)
 {
 	open_with(false, true, 1);
-	rcv(offer_pack(1, 0));
+	rcv(offer_pack(0));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_KIND);
 }
 
 WINDOW_TEST(test_held_in_the_window)
 {
-	struct oae_frame second = BUT(offer_pack(1, 0), f.seq++);
+	struct oae_frame second = BUT(offer_pack(0), f.seq++);
 
 	clear();
 	oae_link_rcv(&l, &second, PLACES, now, &a);
 	assert_non_null(sent(OAE_REFLECT));
-	rcv(offer_pack(1, 0));
+	rcv(offer_pack(0));
 	rcv(BUT(frame(OAE_COMMIT), f.tx += 2));
 	assert_int_equal(count_op(OAE_OP_UNPACK), 2);
 }
@@ -284,8 +296,11 @@ PACK_TEST(test_refused_for_good)
 	assert_true(back_of(&h[1])->refused);
 	assert_false(back_of(&h[2])->refused);
 	assert_null(op(OAE_OP_COMPLETE));
+	assert_void_at(1);
 	post(&h[1], 1, 0);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	assert_null(sent(OAE_OFFER));
+	reflect_void(1);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
 }
 
 WINDOW_TEST(test_refused_in_the_window)
@@ -382,114 +397,155 @@ PACK_TEST(test_cut)
 	assert_int_equal(oae_link_pack_max(&l), 1400 - OAE_HDR_LEN);
 }
 
-/* --- replaced --- */
+/* --- taken back --- */
 
-PACK_TEST(test_replaced_out)
+/* With a number: nothing takes its place, all above it and what waits comes back, too. */
+WINDOW_TEST(test_taken_back)
 {
-	struct oae_post less = pack_of(&h[2], 60);
+	unsigned int i;
 
-	post_pack(&h[1], 80);
-	assert_int_equal(replace(&h[1], &less), 0);
-	assert_null(sent(OAE_REVERSE));
-	assert_null(op(OAE_OP_COMPLETE));
-	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[2]);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
-	assert_int_equal(sent(OAE_OFFER)->frame.seq, 1);
-	/* The answer to the first is late. */
-	rcv(BUT(answer_to(OAE_REFLECT, 1), f.attempt = 1));
-	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
-	assert_int_equal(replace(&h[1], &less), -ENOENT);
-	rcv(answer_to(OAE_REFLECT, 1));
-	assert_true(ended(&h[2], OAE_COMMITTED));
+	/* In flight, refused for now, or reflected. */
+	for (i = 0; i < 3; i++) {
+		open_wide(NULL);
+		post(&h[1], 1, 0);
+		post_pack(&h[2], 80);
+		post(&h[3], 1, 0);
+		post_pack(&h[4], 80);
+		post(&h[5], 1, 0);
+		if (i == 1)
+			refuse_for(2, OAE_R_BUSY);
+		if (i == 2)
+			rcv(answer_to(OAE_REFLECT, 2));
+		assert_int_equal(take_back(&h[2]), 0);
+		BACK(&h[5], &h[4], &h[3], &h[2]);
+		assert_false(back_of(&h[2])->refused);
+		assert_null(op(OAE_OP_COMPLETE));
+		assert_int_equal(a.nsends, 3);
+		assert_void_at(2);
+		assert_void_at(3);
+		assert_void_at(4);
+		assert_int_equal(take_back(&h[2]), -ENOENT);
+		/* A late answer to what was there. */
+		rcv(BUT(answer_to(OAE_REFLECT, 2), f.kind = OAE_PACK));
+		assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
+		/* What is left of it goes on, above. */
+		post_pack(&h[2], 60);
+		rcv(answer_to(OAE_REFLECT, 1));
+		assert_true(ended(&h[1], OAE_COMMITTED));
+		assert_ptr_equal(sent(OAE_OFFER)->handle, &h[2]);
+		assert_int_equal(sent(OAE_OFFER)->frame.seq, 5);
+		reflect_void(4);
+		reflect_void(3);
+		rcv(answer_to(OAE_REFLECT, 5));
+		assert_int_equal(l.tx, 1);
+		reflect_void(2);
+		assert_int_equal(l.tx, 5);
+		assert_int_equal(count_op(OAE_OP_COMPLETE), 1);
+		assert_true(ended(&h[2], OAE_COMMITTED));
+	}
 }
 
-PACK_TEST(test_replaced_waiting)
+/* With a window of one: what is left of it waits until nothing, in its place, is committed. */
+PACK_TEST(test_taken_back_alone)
 {
-	struct oae_post less = pack_of(&h[3], 60);
+	post_pack(&h[1], 80);
+	post_pack(&h[2], 80);
+	assert_int_equal(take_back(&h[1]), 0);
+	BACK(&h[2], &h[1]);
+	assert_void_at(1);
+	post_pack(&h[1], 60);
+	assert_null(sent(OAE_OFFER));
+	reflect_void(1);
+	assert_int_equal(l.tx, 1);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
+	assert_int_equal(sent(OAE_OFFER)->frame.seq, 2);
+}
 
+/* Nothing does not wait as long as what was parked there. */
+PACK_TEST(test_taken_back_parked_long)
+{
+	post_pack(&h[1], 80);
+	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_BUSY));
+	fire_at(l.timer_at);
+	assert_true(l.timer_at > now + oae_link_pto(&l));
+	assert_int_equal(take_back(&h[1]), 0);
+	assert_void_at(1);
+	assert_true(l.timer_at <= now + oae_link_pto(&l));
+}
+
+/* Behind what has a number, it has none. */
+PACK_TEST(test_taken_back_next)
+{
+	post_pack(&h[1], 80);
+	post_pack(&h[2], 80);
+	assert_int_equal(take_back(&h[2]), 0);
+	BACK(&h[2]);
+	assert_int_equal(a.nsends, 0);
+	assert_true(oae_link_wants(&l));
+	rcv(answer_to(OAE_REFLECT, 1));
+	assert_true(ended(&h[1], OAE_COMMITTED));
+	assert_null(sent(OAE_OFFER));
+}
+
+/* It stepped aside for a half: those behind it come back, those before it do not. */
+WINDOW_TEST(test_taken_back_aside)
+{
 	post(&h[1], 1, 0);
 	post_pack(&h[2], 80);
-	assert_int_equal(replace(&h[2], &less), 0);
-	assert_null(sent(OAE_OFFER));
-	rcv(answer_to(OAE_REFLECT, 1));
-	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[3]);
-	/* Only what was offered makes the number one of several contents. */
-	assert_int_equal(l.dirty & 1, 0);
-	assert_int_equal(replace(&h[3], &less), 0);
-	assert_int_equal(l.dirty & 1, 1);
-}
-
-PACK_TEST(test_replaced_parked)
-{
-	struct oae_post less = pack_of(&h[2], 60);
-
-	post_pack(&h[1], 80);
-	refuse_for(1, OAE_R_BUSY);
-	assert_int_equal(replace(&h[1], &less), 0);
-	assert_null(sent(OAE_OFFER));
-	rcv(BUT(frame(OAE_READY), f.seq = 1));
-	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[2]);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
-}
-
-PACK_TEST(test_replaced_aside)
-{
-	struct oae_post less = pack_of(&h[2], 60);
-
-	post_pack(&h[1], 80);
+	post(&h[3], 1, 0);
 	refuse_for(1, OAE_R_BUSY);
 	post_half(&x);
-	assert_int_equal(l.naside, 1);
-	assert_int_equal(replace(&h[1], &less), 0);
-	assert_ptr_equal(oae_aside(&l, 0)->handle, &h[2]);
-	post(&h[3], 1, 0);
-	assert_int_equal(replace(&h[2], NULL), 0);
-	BACK(&h[3], &h[2]);
-	assert_int_equal(l.naside, 0);
+	post_pack(&h[4], 80);
+	assert_int_equal(take_back(&h[2]), 0);
+	BACK(&h[4], &h[3], &h[2]);
+	assert_int_equal(a.nsends, 0);
+	assert_int_equal(take_back(&h[2]), -ENOENT);
+	/* The half is not one of them. */
+	reflect_void(3);
+	reflect_void(2);
+	reflect_void(1);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &x);
+	refuse_for(4, OAE_R_NO_HALF);
+	reflect_void(4);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
+	assert_int_equal(sent(OAE_OFFER)->frame.seq, 5);
+	assert_int_equal(a.nsends, 1);
 }
 
-PACK_TEST(test_replaced_frozen)
+/* Its number was not given in this run: so it is not nothing, and those above it come back. */
+WINDOW_TEST(test_taken_back_not_given)
 {
-	struct oae_post less = pack_of(&h[2], 60);
-
-	post_pack(&h[1], 80);
-	port_down();
-	assert_int_equal(replace(&h[1], &less), 0);
-	assert_null(sent(OAE_OFFER));
-	rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
-	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[2]);
-}
-
-WINDOW_TEST(test_replaced_reflected)
-{
-	struct oae_post less = pack_of(&h[4], 60);
-
 	post(&h[1], 1, 0);
 	post_pack(&h[2], 80);
 	post(&h[3], 1, 0);
-	rcv(answer_to(OAE_REFLECT, 2));
-	assert_int_equal(replace(&h[2], &less), 0);
-	assert_int_equal(sent(OAE_OFFER)->frame.seq, 2);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
-	/* What was reflected was another content. */
+	anew_with(true, PLACES, 1500);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
+	assert_int_equal(a.nsends, 2);
+	assert_int_equal(take_back(&h[2]), 0);
+	BACK(&h[3], &h[2]);
+	assert_int_equal(a.nsends, 0);
 	rcv(answer_to(OAE_REFLECT, 1));
-	assert_int_equal(l.tx, 1);
-	rcv(answer_to(OAE_REFLECT, 2));
-	assert_true(ended(&h[4], OAE_COMMITTED));
+	assert_null(sent(OAE_OFFER));
+	post_pack(&h[2], 60);
+	assert_int_equal(sent(OAE_OFFER)->frame.seq, 2);
 }
 
-PACK_TEST(test_taken_back)
+/* Frozen: there is no number to be nothing, and the next run has none either. */
+WINDOW_TEST(test_taken_back_frozen)
 {
 	post_pack(&h[1], 80);
-	post_pack(&h[2], 80);
-	assert_int_equal(replace(&h[2], NULL), 0);
-	BACK(&h[2]);
-	assert_true(oae_link_wants(&l));
-	post(&h[3], 1, 0);
-	assert_int_equal(replace(&h[1], NULL), 0);
-	BACK(&h[3], &h[1]);
-	assert_false(back_of(&h[1])->refused);
-	assert_int_equal(l.nlanes, 0);
+	post(&h[2], 1, 0);
+	post_pack(&h[3], 80);
+	port_down();
+	assert_int_equal(take_back(&h[1]), 0);
+	BACK(&h[3], &h[2], &h[1]);
+	assert_int_equal(a.nsends, 0);
+	post_pack(&h[4], 60);
+	rcv(BUT(resolved(), f.sync.caps = caps(true, PLACES)));
+	assert_int_equal(sent(OAE_OFFER)->frame.seq, 1);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[4]);
+	/* Without RESUME: the peer may have kept something of what was there. */
+	assert_false(sent(OAE_OFFER)->frame.flags & OAE_F_RESUME);
 }
 
 /* --- joined verbs --- */
@@ -529,13 +585,16 @@ static void joined_refused(u16 reason)
 	assert_true(back_of(&h[1])->refused);
 	assert_false(back_of(&h[2])->refused);
 	assert_null(op(OAE_OP_COMPLETE));
+	assert_void_at(1);
 	/* One alone has its outcome. */
 	post_kind(&h[1], OAE_VERB, 40, 8);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
-	refuse_for(1, OAE_R_CONFLICT);
+	assert_null(sent(OAE_OFFER));
+	reflect_void(1);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
+	refuse_for(2, OAE_R_CONFLICT);
 	assert_null(op(OAE_OP_BACK));
-	rcv(BUT(frame(OAE_READY), f.seq = 1));
-	refuse_for(1, OAE_R_RANGE);
+	rcv(BUT(frame(OAE_READY), f.seq = 2));
+	refuse_for(2, OAE_R_RANGE);
 	assert_true(ended(&h[1], OAE_REVERSED));
 }
 
@@ -546,34 +605,20 @@ TEST(test_joined_refused)
 	joined_refused(OAE_R_CONFLICT);
 }
 
-/* A link that closes offers nothing in their place: the peer is told. */
+/* A link that closes offers nothing in their place, too, and then CLOSE. */
 PACK_TEST(test_joined_taken_back_closing)
 {
 	post_joined(&h[1], 80, 40);
-	assert_int_equal(replace(&h[1], NULL), 0);
-	assert_null(sent(OAE_REVERSE));
-	post_joined(&h[1], 80, 40);
-	clear();
-	oae_link_close(&l, now, &a);
-	assert_int_equal(replace(&h[1], NULL), 0);
+	close_link();
+	assert_null(sent(OAE_CLOSE));
+	assert_int_equal(take_back(&h[1]), 0);
 	BACK(&h[1]);
-	assert_int_equal(sent(OAE_REVERSE)->frame.seq, 1);
-	assert_int_equal(sent(OAE_REVERSE)->frame.attempt, 2);
-	/* What is parked is not there. */
-	open_packs(state);
-	post_joined(&h[1], 80, 40);
-	refuse_for(1, OAE_R_BUSY);
-	l.settle_until = now + 1;
-	assert_int_equal(replace(&h[1], NULL), 0);
-	assert_null(sent(OAE_REVERSE));
-	/* The peer closes. */
-	open_packs(state);
-	post_joined(&h[1], 80, 40);
-	l.await_done = true;
-	rcv(frame(OAE_CLOSE));
-	assert_int_equal(replace(&h[1], NULL), 0);
-	assert_non_null(sent(OAE_REVERSE));
+	assert_void_at(1);
+	assert_null(sent(OAE_CLOSE));
+	reflect_void(1);
 	assert_non_null(sent(OAE_COMMIT));
+	rcv(frame(OAE_DONE));
+	assert_non_null(sent(OAE_CLOSE));
 }
 
 /* What rests on them waits until nothing of them is there. */
@@ -582,7 +627,7 @@ WINDOW_TEST(test_joined_taken_back)
 	post_joined(&h[1], 80, 40);
 	post_kind(&h[2], OAE_VERB, 40, 8);
 	rcv(BUT(answer_to(OAE_REFLECT, 2), f.length += 8));
-	assert_int_equal(replace(&h[1], NULL), 0);
+	assert_int_equal(take_back(&h[1]), 0);
 	BACK(&h[2], &h[1]);
 	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_VOID);
 	post_joined(&h[1], 60, 32);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Losses among several transactions under way (doc/protocol.md section 4.11): what is lost by
- * its number is sent again, what is missed of an attempt too; an answer is asked for.
+ * its number is sent again, what is missed of a message too; an answer is asked for.
  */
 #include "one_window.h"
 
@@ -16,7 +16,7 @@ static void questions(unsigned int n)
 	}
 }
 
-/* Three later numbers were heard: the last frame goes again, as the same attempt. */
+/* Three later numbers were heard: the last frame goes again. */
 WINDOW_TEST(test_passed)
 {
 	u32 pn;
@@ -29,7 +29,6 @@ WINDOW_TEST(test_passed)
 	pn = l.pn;
 	reflect(4);
 	assert_int_equal(a.nsends, 1);
-	assert_int_equal(offered(1)->frame.attempt, 1);
 	assert_int_equal(offered(1)->frame.flags, 0);
 	assert_int_equal(offered(1)->slices, 2);
 	assert_int_equal(offered(1)->frame.pn, pn + 1);
@@ -43,8 +42,19 @@ WINDOW_TEST(test_passed)
 	reflect(6);
 	assert_null(offered(1));
 	reflect(7);
-	assert_int_equal(offered(1)->frame.attempt, 1);
 	assert_int_equal(offered(1)->slices, 2);
+}
+
+/* An end that settles goes on with what is in flight. */
+WINDOW_TEST(test_passed_settling)
+{
+	post_some(1, 4);
+	clear();
+	oae_link_settle(&l, now + 1000 * MS, now, &a);
+	reflect(2);
+	reflect(3);
+	reflect(4);
+	assert_non_null(offered(1));
 }
 
 /* It was heard: so the answer is lost, and is asked for. */
@@ -59,7 +69,6 @@ WINDOW_TEST(test_passed_heard)
 	rcv(BUT(answer_to(OAE_REFLECT, 4), f.map = 1 << 2));
 	assert_int_equal(a.nsends, 1);
 	assert_int_equal(sent(OAE_ASK)->frame.seq, 1);
-	assert_int_equal(sent(OAE_ASK)->frame.attempt, 1);
 	assert_int_equal(noted(OAE_N_ASKED), 1);
 	assert_int_equal(noted(OAE_N_REPAIRED), 0);
 	assert_int_equal(l.cwnd, cwnd);
@@ -133,8 +142,8 @@ WINDOW_TEST(test_not_passed)
 	assert_int_equal(l.tx, 3);
 }
 
-/* Without a window a number is passed by other questions. */
-TEST(test_passed_without_window)
+/* With a window of one a number is passed by other questions. */
+TEST(test_passed_window_of_one)
 {
 	unsigned int heard;
 
@@ -143,11 +152,10 @@ TEST(test_passed_without_window)
 		lend(PLACES);
 		post(&h[1], 3, 0);
 		questions(3);
-		/* An old one, of this attempt. */
+		/* An old one. */
 		rcv(BUT(answer_to(OAE_ACK, 1), f.ack = l.pn, f.map = heard ? 1 << 2 : 0,
 			f.have = 1, f.marks = 0));
 		assert_int_equal(offered(1)->slices, heard ? 6 : 4);
-		assert_int_equal(offered(1)->frame.attempt, 1);
 	}
 }
 
@@ -240,7 +248,6 @@ WINDOW_TEST(test_asked_lost)
 	assert_int_equal(l.cwnd, before);
 	ack_number(seq, 4);
 	assert_int_equal(offered(seq)->slices, 3);
-	assert_int_equal(offered(seq)->frame.attempt, 1);
 	assert_int_equal(noted(OAE_N_GAP_HEARD), 1);
 	assert_int_equal(l.cwnd, before / 2);
 	rcv(BUT(answer_to(OAE_REFLECT, seq), f.ack = oae_lane(&l, seq)->pn - 2));
@@ -262,7 +269,7 @@ WINDOW_TEST(test_asked_reflected)
 	assert_int_equal(l.cwnd, before);
 }
 
-/* Nothing of the attempt is there: what was sent goes again, and no more. */
+/* Nothing of it is there: what was sent goes again, and no more. */
 WINDOW_TEST(test_asked_all_lost)
 {
 	anew_wide();
@@ -272,7 +279,6 @@ WINDOW_TEST(test_asked_all_lost)
 	ack_number(1, 0);
 	/* The network bears fewer. */
 	assert_int_equal(offered(1)->slices, PART(0, 4));
-	assert_int_equal(offered(1)->frame.attempt, 1);
 	ask_next();
 	ack_number(1, PART(0, 4));
 	assert_int_equal(offered(1)->slices, PART(4, 5));
@@ -296,11 +302,11 @@ WINDOW_TEST(test_old_ack)
 
 	post(&h[1], 3, 0);
 	rcv(BUT(answer_to(OAE_ACK, 1), f.have = 3, f.ack--));
-	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
+	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
 	assert_int_equal(a.nsends, 0);
 	ask_next();
 	rcv(BUT(answer_to(OAE_ACK, 1), f.have = 3, f.ack -= 2));
-	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
+	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
 	assert_int_equal(a.nsends, 0);
 	/* ASK was lost: LAST may have overtaken what is missing. */
 	f = BUT(answer_to(OAE_ACK, 1), f.have = 4, f.ack--);
@@ -308,7 +314,7 @@ WINDOW_TEST(test_old_ack)
 	assert_non_null(offered(1));
 	assert_true(oae_lane(&l, 1)->repeated);
 	rcv(f);
-	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
+	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
 	assert_int_equal(a.nsends, 0);
 	ask_next();
 	f = BUT(answer_to(OAE_ACK, 1), f.have = 4);
@@ -316,16 +322,16 @@ WINDOW_TEST(test_old_ack)
 	assert_false(oae_lane(&l, 1)->repeated);
 	assert_non_null(offered(1));
 	rcv(f);
-	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
+	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
 	assert_int_equal(a.nsends, 0);
-	/* Of another attempt. */
-	rcv(BUT(answer_to(OAE_ACK, 1), f.attempt++));
-	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
+	/* Of another kind. */
+	rcv(BUT(answer_to(OAE_ACK, 1), f.kind = OAE_VOID));
+	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
 	assert_int_equal(a.nsends, 0);
 }
 
-/* All frames of an attempt have RESUME, or none has. */
-WINDOW_TEST(test_attempt_resumes)
+/* All frames of a number have RESUME in a run, or none has. */
+WINDOW_TEST(test_all_resume)
 {
 	l.dirty = 0;
 	post(&h[1], 20, 0);
@@ -334,16 +340,27 @@ WINDOW_TEST(test_attempt_resumes)
 	assert_false(offered(1)->frame.flags & OAE_F_RESUME);
 	anew_wide();
 	assert_int_equal(offered(1)->slices, 1 << 19);
-	assert_int_equal(offered(1)->frame.attempt, 1);
 	assert_true(offered(1)->frame.flags & OAE_F_RESUME);
 	ack_number(1, 1 << 19);
 	assert_int_equal(offered(1)->slices, PART(0, 8));
-	assert_int_equal(offered(1)->frame.attempt, 1);
 	assert_true(offered(1)->frame.flags & OAE_F_RESUME);
-	/* Another attempt is all of it. */
+	/* Nothing, in its place, has not. */
+	assert_int_equal(cancel(&h[1]), 0);
+	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
+	assert_false(offered(1)->frame.flags & OAE_F_RESUME);
+}
+
+/* Another digest than that of what was offered: the next run has all of it, without RESUME. */
+WINDOW_TEST(test_mismatch)
+{
+	l.dirty = 0;
+	post(&h[1], 20, 0);
 	rcv(BUT(answer_to(OAE_REFLECT, 1), f.reflect.digest++));
+	assert_int_equal(noted(OAE_N_MISMATCH), 1);
+	assert_null(op(OAE_OP_COMPLETE));
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
 	assert_int_equal(offered(1)->slices, PART(0, 8));
-	assert_int_equal(offered(1)->frame.attempt, 2);
 	assert_false(offered(1)->frame.flags & OAE_F_RESUME);
 }
 
@@ -361,7 +378,7 @@ WINDOW_TEST(test_anew_dirty)
 	assert_true(offered(1)->frame.flags & OAE_F_RESUME);
 }
 
-/* Repeats use up no attempts. */
+/* However often a slice is repeated. */
 WINDOW_TEST(test_repeats_for_ever)
 {
 	unsigned int i;
@@ -371,7 +388,7 @@ WINDOW_TEST(test_repeats_for_ever)
 	for (i = 0; i < 300; i++) {
 		now += MS;
 		ack_number(2, 4);
-		assert_int_equal(offered(2)->frame.attempt, 1);
+		assert_int_equal(offered(2)->slices, 3);
 	}
 	assert_int_equal(l.state, OAE_OPEN);
 }

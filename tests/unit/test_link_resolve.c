@@ -7,7 +7,7 @@
  */
 #include "one_link.h"
 
-enum { NOTHING, ATOMIC, EXPRESS, PARKED_ATOMIC, PARKED_EXPRESS, OFFERS };
+enum { NOTHING, ATOMIC, EXPRESS, PARKED_ATOMIC, PARKED_EXPRESS, REVERSED, RECALLED, OFFERS };
 
 struct where {
 	bool held;		/* rx + 1 is held */
@@ -21,7 +21,8 @@ static char text[120];
 static const char *say(const struct where *w, s32 in, s32 out)
 {
 	static const char *const offers[] = { "nothing", "atomic", "express",
-					      "parked", "parked express" };
+					      "parked", "parked express",
+					      "reversed", "recalled express" };
 
 	snprintf(text, sizeof(text), "%s, last %s, %s, offers %s; in %d out %d",
 		 w->held ? "holds" : "holds nothing",
@@ -31,6 +32,11 @@ static const char *say(const struct where *w, s32 in, s32 out)
 	return text;
 }
 
+static bool express(const struct where *w)
+{
+	return w->offer == EXPRESS || w->offer == PARKED_EXPRESS || w->offer == RECALLED;
+}
+
 /* An end in that place, by frames alone. Both counters are at 5 and more. */
 static void get_there(const struct where *w)
 {
@@ -38,24 +44,25 @@ static void get_there(const struct where *w)
 
 	open_link(NULL);
 	for (i = 0; i < 5; i++) {
-		rcv(slice(1, 0, OAE_F_LAST | (w->last_express && i == 4 ?
+		rcv(slice(0, OAE_F_LAST | (w->last_express && i == 4 ?
 					      OAE_F_EXPRESS : 0)));
 		if (i < 4 || !w->last_express)
 			commit(0);
 		post(&y, 1, 0);
-		peer_lag = i == 4 && !w->confirmed;
 		rcv(answer(OAE_REFLECT));
 		if (i < 4 || w->confirmed)
 			rcv(frame(OAE_DONE));
 	}
+	peer_lag = !w->confirmed;
 	assert_int_equal(oae_link_all_confirmed(&l), w->confirmed);
 	if (w->offer != NOTHING)
-		post(&x, 1, w->offer == EXPRESS || w->offer == PARKED_EXPRESS ?
-			    OAE_POST_EXPRESS : 0);
-	if (w->offer >= PARKED_ATOMIC)
+		post(&x, 1, express(w) ? OAE_POST_EXPRESS : 0);
+	if (w->offer == PARKED_ATOMIC || w->offer == PARKED_EXPRESS)
 		refuse(OAE_R_BUSY);
+	if (w->offer == REVERSED || w->offer == RECALLED)
+		assert_int_equal(cancel(&x), w->offer == RECALLED ? -EINPROGRESS : 0);
 	if (w->held)
-		rcv(slice(1, 0, OAE_F_LAST));
+		rcv(slice(0, OAE_F_LAST));
 	peer_lag = 0;
 }
 
@@ -67,7 +74,7 @@ static bool in_fits(const struct where *w, s32 in)
 static bool out_fits(const struct where *w, s32 out)
 {
 	return out == 0 || (out == -1 && !w->confirmed) ||
-	       (out == 1 && w->offer == EXPRESS);
+	       (out == 1 && express(w));
 }
 
 #define CHECK(what) do { \
@@ -79,7 +86,7 @@ static void resolve(const struct where *w, s32 in, s32 out)
 {
 	struct oae_frame f;
 	const struct oae_send *s;
-	bool in_flight = w->offer == ATOMIC || w->offer == EXPRESS;
+	bool in_flight = w->offer == ATOMIC || express(w);
 	u64 inc;
 
 	get_there(w);
@@ -109,8 +116,10 @@ static void resolve(const struct where *w, s32 in, s32 out)
 	CHECK(count_op(OAE_OP_DELIVER) == (in == 1));
 	CHECK(count_op(OAE_OP_DISCARD) == (w->held && in != 1));
 	CHECK(out == 1 ? ended(&x, OAE_COMMITTED) : !count_op(OAE_OP_COMPLETE));
-	CHECK(!!sent(OAE_OFFER) == (w->offer != NOTHING && out != 1));
-	CHECK(!sent(OAE_OFFER) || sent(OAE_OFFER)->frame.attempt == 1);
+	/* In place of what was reversed nothing is offered in a new run, but of an express. */
+	CHECK(!!sent(OAE_OFFER) == (w->offer != NOTHING && w->offer != REVERSED && out != 1));
+	CHECK(!sent(OAE_OFFER) || (sent(OAE_OFFER)->frame.kind == OAE_VOID) ==
+				  (w->offer == RECALLED));
 	CHECK(oae_link_all_confirmed(&l) == (out != -1));
 	CHECK(!l.await_done && !sent(OAE_COMMIT));
 }
@@ -123,7 +132,7 @@ static void progress(const struct where *w, s32 in, s32 out)
 	if (noted(OAE_N_IMPOSSIBLE)) {
 		/* Whatever else it says is not heard. */
 		get_there(w);
-		rcv(BUT(slice(7, 0, OAE_F_LAST), f.tx += in, f.rx += out));
+		rcv(BUT(slice(0, OAE_F_LAST), f.tx += in, f.rx += out));
 	}
 
 	if ((in > 0 && !in_fits(w, in)) || (out > 0 && !out_fits(w, out))) {

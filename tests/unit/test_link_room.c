@@ -137,18 +137,18 @@ WINDOW_TEST(test_does_not_ask)
 /* What this end says of it: what is held is no room, what is unread neither. */
 WINDOW_TEST(test_tell_room)
 {
-	take(1, 1, OAE_MESSAGE, 3);
+	take(1, OAE_MESSAGE, 3);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, 3);
-	take(2, 1, OAE_MESSAGE, 2);
+	take(2, OAE_MESSAGE, 2);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, 2);
-	take(2, 1, OAE_MESSAGE, 2 | OAE_ROOM_FULL);
+	take(2, OAE_MESSAGE, 2 | OAE_ROOM_FULL);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, 2);
-	take(1, 1, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE, PLACES);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES);
 	/* When more can arrive, what is held is committed. */
-	take(1, 1, OAE_MESSAGE, PLACES + 2);
+	take(1, OAE_MESSAGE, PLACES + 2);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES + 2);
-	take(1, 1, OAE_MESSAGE, 3 * PLACES);
+	take(1, OAE_MESSAGE, 3 * PLACES);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, 2 * PLACES);
 }
 
@@ -156,27 +156,27 @@ WINDOW_TEST(test_tell_room)
 TEST(test_tell_places)
 {
 	open_wide(PLACES, PLACES);
-	take(1, 1, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE, PLACES);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES);
 	commit_to(1);
-	take(1, 1, OAE_MESSAGE, 3);
+	take(1, OAE_MESSAGE, 3);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, 3);
 
 	/* There was no memory for them. */
 	open_wide(PLACES, PLACES);
-	take(2, 1, OAE_MESSAGE, PLACES);
+	take(2, OAE_MESSAGE, PLACES);
 	assert_refused(2, OAE_R_BUSY);
-	take(1, 1, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE, PLACES);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, 1);
 	lend(3 * PLACES);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
-	take(1, 2, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE, PLACES);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES);
 
 	/* There are some, and fewer than the window has. */
 	open_wide(2 * PLACES, 2 * PLACES);
 	lend(PLACES);
-	take(1, 1, OAE_MESSAGE, 4 * PLACES);
+	take(1, OAE_MESSAGE, 4 * PLACES);
 	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES);
 }
 
@@ -211,7 +211,7 @@ WINDOW_TEST(test_parked_asks)
 		assert_int_equal(l.park_at, began + wait);
 		fire_at(began + wait);
 		assert_int_equal(offered(1)->slices, 4);
-		assert_true(offered(1)->frame.flags & OAE_F_RESUME);
+		assert_int_equal(offered(1)->frame.flags, 0);
 		wait = 2 * wait < cfg.keepalive ? 2 * wait : cfg.keepalive;
 	}
 	assert_int_equal(l.park_iv, 4 * 8 * pto < cfg.keepalive ? 4 * 8 * pto : cfg.keepalive);
@@ -246,21 +246,21 @@ WINDOW_TEST(test_gap_of_last)
 /* The next is judged by what is unread alone, what is above it by all. */
 WINDOW_TEST(test_room)
 {
-	take(2, 1, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE, 1);
 	assert_non_null(sent(OAE_REFLECT));
-	take(3, 1, OAE_MESSAGE, 1);
+	take(3, OAE_MESSAGE, 1);
 	assert_refused(3, OAE_R_BUSY);
-	take(1, 1, OAE_MESSAGE, 1);
+	take(1, OAE_MESSAGE, 1);
 	assert_non_null(sent(OAE_REFLECT));
 	/* What had room once has it. */
-	take(2, 2, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE, 1);
 	assert_non_null(sent(OAE_REFLECT));
 
 	/* READY names what there is room for, and is due for the others. */
 	read_one(1);
 	assert_null(sent(OAE_READY));
 	assert_true(oae_link_owes_ready(&l));
-	take(5, 1, OAE_MESSAGE, 1);
+	take(5, OAE_MESSAGE, 1);
 	read_one(3);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 3);
 	assert_true(oae_link_owes_ready(&l));
@@ -272,38 +272,38 @@ WINDOW_TEST(test_room)
 
 	/* What was delivered takes the room that it was promised, and no more. */
 	commit_to(2);
-	take(1, 2, OAE_MESSAGE, 2);
-	take(2, 1, OAE_MESSAGE, 2);
+	take(1, OAE_MESSAGE, 2);
+	take(2, OAE_MESSAGE, 2);
 	assert_non_null(sent(OAE_REFLECT));
 }
 
 /* Whether room is owed, and not only READY: a word that is free is no room. */
 WINDOW_TEST(test_owes_room)
 {
-	take(1, 1, OAE_VERB, PLACES);
+	take(1, OAE_VERB, PLACES);
 	computed(OAE_R_CONFLICT, 0);
 	assert_true(oae_link_owes_ready(&l));
 	assert_false(oae_link_owes_room(&l));
-	take(2, 1, OAE_MESSAGE, 0);
+	take(2, OAE_MESSAGE, 0);
 	assert_true(oae_link_owes_room(&l));
 	read_one(PLACES);
 	assert_false(oae_link_owes_room(&l));
 
 	/* A new run owes nothing, nor does an end that closes. */
-	take(2, 2, OAE_MESSAGE, 0);
+	take(2, OAE_MESSAGE, 0);
 	assert_true(oae_link_owes_room(&l));
 	anew_wide();
 	assert_false(oae_link_owes_room(&l));
-	take(1, 1, OAE_MESSAGE, 0);
+	take(1, OAE_MESSAGE, 0);
 	assert_true(oae_link_owes_room(&l));
 	close_link();
 	assert_false(oae_link_owes_room(&l));
-	take(1, 2, OAE_MESSAGE, 1);
+	take(1, OAE_MESSAGE, 1);
 	assert_false(oae_link_owes_room(&l));
 
 	/* No place is no room. */
 	open_wide(PLACES, PLACES);
-	take(2, 1, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE, 1);
 	assert_true(oae_link_owes_room(&l));
 }
 
@@ -319,10 +319,10 @@ static void made_room(u32 room)
  */
 WINDOW_TEST(test_room_for_words)
 {
-	take(2, 1, OAE_MESSAGE, 1);
-	take(3, 1, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE, 1);
+	take(3, OAE_MESSAGE, 1);
 	assert_refused(3, OAE_R_BUSY);
-	take(1, 1, OAE_VERB, 1);
+	take(1, OAE_VERB, 1);
 	computed(OAE_R_CONFLICT, 0);
 	made_room(PLACES);
 	assert_null(sent(OAE_READY));
@@ -330,37 +330,37 @@ WINDOW_TEST(test_room_for_words)
 	/* The words are free. */
 	read_one(1);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 2);
-	take_verb(1, 2);
+	take_verb(1);
 	made_room(PLACES);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
 
 	/* What is held below it is not in its way. */
 	open_window(state);
-	take_verb(1, 1);
-	take(2, 1, OAE_VERB, 1);
+	take_verb(1);
+	take(2, OAE_VERB, 1);
 	computed(OAE_R_CONFLICT, 0);
-	take(3, 1, OAE_MESSAGE, 0);
+	take(3, OAE_MESSAGE, 0);
 	made_room(PLACES);
 	assert_null(sent(OAE_READY));
 
-	/* Without a window, too. */
+	/* Without places, too. */
 	open_link(state);
-	rcv(offer_kind(1, OAE_VERB));
+	rcv(offer_kind(OAE_VERB));
 	computed(OAE_R_CONFLICT, 0);
 	made_room(1);
 	assert_null(sent(OAE_READY));
 	drained();
 	assert_non_null(sent(OAE_READY));
-	rcv_room(slice(2, 0, OAE_F_LAST), false);
+	rcv_room(slice(0, OAE_F_LAST), false);
 	made_room(1);
 	assert_non_null(sent(OAE_READY));
 
 	/* A number is one that has had no place, whatever was refused there before. */
 	open_wide(PLACES, PLACES);
-	take(1, 1, OAE_VERB, 1);
+	take(1, OAE_VERB, 1);
 	computed(OAE_R_CONFLICT, 0);
-	take_verb(1, 2);
-	take(2, 1, OAE_MESSAGE, 1);
+	take_verb(1);
+	take(2, OAE_MESSAGE, 1);
 	commit_to(1);
 	lend(1);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
@@ -369,8 +369,8 @@ WINDOW_TEST(test_room_for_words)
 /* A clock that jumped back, and an event that changes nothing: the link has its timer. */
 WINDOW_TEST(test_nothing_by_another_clock)
 {
-	take(2, 1, OAE_MESSAGE, 1);
-	take(3, 1, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE, 1);
+	take(3, OAE_MESSAGE, 1);
 	assert_refused(3, OAE_R_BUSY);
 	now -= 100000 * MS;
 	read_one(1);
@@ -386,8 +386,8 @@ WINDOW_TEST(test_room_once)
 {
 	struct oae_frame f;
 
-	take(1, 1, OAE_MESSAGE, 1);
-	f = slice(1, 0, OAE_F_LAST);
+	take(1, OAE_MESSAGE, 1);
+	f = slice(0, OAE_F_LAST);
 	f.seq++;
 	f.tx++;
 	rcv(f);
@@ -417,8 +417,8 @@ TEST(test_room_of_many)
 		clear();
 		oae_link_lend(&l, table, OAE_WINDOW_MAX, room, now, &a);
 		for (i = 1; i <= 40; i++)
-			take(i, 1, OAE_MESSAGE, room);
-		f = slice(1, 0, OAE_F_LAST);
+			take(i, OAE_MESSAGE, room);
+		f = slice(0, OAE_F_LAST);
 		f.seq += 40;
 		f.tx += 40;
 		clear();
@@ -436,7 +436,7 @@ TEST(test_room_of_many)
 TEST(test_no_place)
 {
 	open_wide(PLACES, PLACES);
-	take(2, 1, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE, 1);
 	assert_refused(2, OAE_R_BUSY);
 	assert_int_equal(oae_link_lacks(&l), PLACES);
 	assert_true(oae_link_owes_ready(&l));
@@ -451,8 +451,8 @@ TEST(test_no_place)
 
 	/* READY for another number does not settle it. */
 	open_wide(PLACES, PLACES);
-	take(2, 1, OAE_MESSAGE, 1);
-	take(1, 1, OAE_MESSAGE, 0);
+	take(2, OAE_MESSAGE, 1);
+	take(1, OAE_MESSAGE, 0);
 	read_one(1);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
 	assert_true(oae_link_owes_ready(&l));
@@ -460,40 +460,29 @@ TEST(test_no_place)
 	/* As the window moves on, it has one. */
 	open_wide(2 * PLACES, 2 * PLACES);
 	lend(PLACES);
-	take(PLACES + 1, 1, OAE_MESSAGE, PLACES);
+	take(PLACES + 1, OAE_MESSAGE, PLACES);
 	assert_refused(PLACES + 1, OAE_R_BUSY);
 	assert_int_equal(oae_link_lacks(&l), 2 * PLACES);
 	read_one(PLACES);
 	assert_null(sent(OAE_READY));
-	take(1, 1, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE, PLACES);
 	commit_to(1);
 	read_one(PLACES);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
 
 	/* If there is room for it, at once. */
 	open_wide(PLACES, PLACES);
-	take(2, 1, OAE_MESSAGE, 2);
+	take(2, OAE_MESSAGE, 2);
 	lend(2);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 2);
 
 	/* In the next run nothing is refused yet. */
 	open_wide(PLACES, PLACES);
-	take(2, 1, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE, 1);
 	anew_wide();
-	take(1, 1, OAE_MESSAGE, 0);
+	take(1, OAE_MESSAGE, 0);
 	assert_refused(1, OAE_R_BUSY);
 	read_one(1);
-	assert_false(oae_link_owes_ready(&l));
-}
-
-/* A run without a window: READY names the only number, whatever window this end has. */
-TEST(test_ready_without_window)
-{
-	open_wide(PLACES, 1);
-	lend(PLACES);
-	take(1, 1, OAE_MESSAGE, 0);
-	read_one(PLACES);
-	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
 	assert_false(oae_link_owes_ready(&l));
 }
 
@@ -503,18 +492,22 @@ TEST(test_ready_without_window)
  */
 WINDOW_TEST(test_full)
 {
-	take_slice(1, 1, 0, 0, PLACES);
-	take_slice(2, 1, 0, 0, PLACES);
+	take_slice(1, 0, 0, PLACES);
+	take_slice(2, 0, 0, PLACES);
 	assert_null(sent(OAE_REFUSE));
-	take_slice(1, 1, 1, OAE_F_LAST, PLACES | OAE_ROOM_FULL);
+	take_slice(1, 1, OAE_F_LAST, PLACES | OAE_ROOM_FULL);
 	assert_non_null(sent(OAE_REFLECT));
 	/* Of what is here already there is not more. */
-	take_slice(2, 1, 0, 0, PLACES | OAE_ROOM_FULL);
+	take_slice(2, 0, 0, PLACES | OAE_ROOM_FULL);
 	assert_null(sent(OAE_REFUSE));
-	take_slice(2, 1, 1, OAE_F_LAST, PLACES | OAE_ROOM_FULL);
+	/* That there is not is said to whoever asks. */
+	take_slice(2, 1, 0, PLACES | OAE_ROOM_FULL);
+	assert_int_equal(noted(OAE_N_REFUSED), 1);
+	assert_int_equal(a.nsends, 0);
+	take_slice(2, 2, OAE_F_LAST, PLACES | OAE_ROOM_FULL);
 	assert_refused(2, OAE_R_BUSY);
 	/* Nor is another begun. */
-	take(3, 1, OAE_MESSAGE, PLACES | OAE_ROOM_FULL);
+	take(3, OAE_MESSAGE, PLACES | OAE_ROOM_FULL);
 	assert_refused(3, OAE_R_BUSY);
 	read_one(PLACES | OAE_ROOM_FULL);
 	assert_null(sent(OAE_READY));
@@ -527,14 +520,12 @@ WINDOW_TEST(test_full)
 WINDOW_TEST(test_full_pack)
 {
 	l.packs = true;
-	take_slice(1, 1, 0, 0, PLACES);
-	take_slice(2, 1, 0, 0, PLACES);
-	take(2, 2, OAE_PACK, PLACES | OAE_ROOM_FULL);
+	take(2, OAE_PACK, PLACES | OAE_ROOM_FULL);
 	assert_refused(2, OAE_R_BUSY);
 	assert_true(oae_link_owes_room(&l));
-	take(1, 2, OAE_PACK, PLACES | OAE_ROOM_FULL);
+	take(1, OAE_PACK, PLACES | OAE_ROOM_FULL);
 	assert_non_null(sent(OAE_REFLECT));
-	take(2, 3, OAE_PACK, PLACES);
+	take(2, OAE_PACK, PLACES);
 	assert_non_null(sent(OAE_REFLECT));
 }
 

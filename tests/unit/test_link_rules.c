@@ -39,11 +39,83 @@ RULE(test_express)
 	pass(B, OAE_OFFER);
 	assert_true(tx->delivered);		/* at once */
 	assert_false(tx->ended);
-	sim_cancel(a, tx);			/* too late: EINPROGRESS */
-	assert_false(tx->ended);
 	pass(A, OAE_REFLECT);
 	quiet();				/* and no COMMIT */
 	assert_committed(tx);
+}
+
+/* Too late: nothing in its place finds it delivered, whichever REFLECT says so. */
+RULE(test_express_recalled_late)
+{
+	struct sim_tx *x = post(a, OAE_POST_EXPRESS), *y = post(a, OAE_POST_EXPRESS);
+
+	pass(B, OAE_OFFER);
+	sim_cancel(a, x);
+	assert_false(x->ended);
+	lose(A, OAE_REFLECT);
+	pass(B, OAE_OFFER);			/* nothing */
+	assert_int_equal(w.notes[OAE_N_REFLECTED_AGAIN], 1);
+	pass(A, OAE_REFLECT);
+	assert_committed(x);
+	pass(B, OAE_OFFER);
+	sim_cancel(a, y);
+	pass(A, OAE_REFLECT);			/* of the express itself */
+	assert_committed(y);
+	flow();
+	assert_int_equal(w.delivered, 3);
+}
+
+/* In time: it was lost, or comes behind what stands in its place. */
+RULE(test_express_recalled)
+{
+	struct sim_tx *tx;
+	struct sim_pkt late;
+
+	tx = post(a, OAE_POST_EXPRESS);
+	late = *expect(B, OAE_OFFER);
+	sim_cancel(a, tx);
+	assert_false(tx->ended);
+	pass(B, OAE_OFFER);
+	sim_arrive(&w, B, &late);
+	pass(A, OAE_REFLECT);
+	assert_reversed(tx, OAE_E_SIGNAL);
+	pass(B, OAE_COMMIT);
+	sim_arrive(&w, B, &late);
+	quiet();
+	assert_int_equal(w.delivered, 1);
+}
+
+/* It was parked, and a late copy of it has found room meanwhile. */
+RULE_CLOSED(test_express_recalled_parked)
+{
+	unsigned int found;
+	struct sim_pkt late;
+	struct sim_tx *tx;
+
+	for (found = 0; found < 2; found++) {
+		setup(NULL);
+		open_link();
+		b->rcvbuf = 0;
+		tx = post(a, OAE_POST_EXPRESS);
+		late = *w.to[B].p[0];
+		pass(B, OAE_OFFER);
+		pass(A, OAE_REFUSE);
+		assert_int_equal(w.notes[OAE_N_PARKED], 1);
+		if (found) {
+			b->rcvbuf = 1;
+			sim_arrive(&w, B, &late);
+			lose(A, OAE_REFLECT);
+		}
+		sim_cancel(a, tx);
+		assert_false(tx->ended);
+		pass(B, OAE_OFFER);
+		pass(A, OAE_REFLECT);
+		if (found)
+			assert_committed(tx);
+		else
+			assert_reversed(tx, OAE_E_SIGNAL);
+		flow();
+	}
 }
 
 RULE(test_same_offer_again)
@@ -69,7 +141,6 @@ RULE(test_same_offer_again)
 RULE_CLOSED(test_busy_park_ready)
 {
 	struct sim_tx *x, *y;
-	u8 attempt;
 
 	b->rcvbuf = 1;
 	open_link();
@@ -82,27 +153,31 @@ RULE_CLOSED(test_busy_park_ready)
 	assert_false(y->ended);
 	wait_ms(50);
 	assert_int_equal(w.notes[OAE_N_STALL], 0);	/* parked is no failure */
-	attempt = a->link.offer.attempt;	/* it was offered again without READY */
+	quiet();
 	sim_read(b);
 	pass(A, OAE_READY);
-	assert_int_equal(a->link.offer.attempt, attempt + 1);
+	pass(B, OAE_OFFER);
 	flow();
 	assert_committed(x);
 	assert_committed(y);
 }
 
-RULE_CLOSED(test_parked_is_reversed_freely)
+/* At once, and nothing is offered in its place: that takes no room. */
+RULE_CLOSED(test_parked_is_reversed)
 {
 	struct sim_tx *tx;
 
 	b->rcvbuf = 0;
-	post(a, OAE_POST_EXPRESS);
+	tx = post(a, 0);
 	flow();
-	tx = &w.tx[0];
 	assert_int_equal(a->link.offer.state, OAE_OFFER_PARKED);
-	sim_cancel(a, tx);			/* express or not */
+	sim_cancel(a, tx);
 	assert_reversed(tx, OAE_E_SIGNAL);
+	pass(B, OAE_OFFER);
+	pass(A, OAE_REFLECT);
+	pass(B, OAE_COMMIT);
 	quiet();
+	assert_int_equal(b->link.rx, a->link.tx);
 }
 
 RULE_CLOSED(test_ready_lost)
@@ -122,7 +197,7 @@ RULE_CLOSED(test_ready_lost)
 	assert_committed(tx);
 }
 
-/* A slice is lost: it is sent again, and nothing else, as the same attempt. */
+/* A slice is lost: it is sent again, and nothing else. */
 RULE(test_gap)
 {
 	struct sim_tx *tx = post_slices(a, 4, 0);
@@ -132,7 +207,6 @@ RULE(test_gap)
 	pass(B, OAE_OFFER);
 	pass(B, OAE_OFFER);
 	pass(A, OAE_ACK);
-	assert_int_equal(a->link.offer.attempt, 1);
 	assert_int_equal(w.to[B].n, 1);
 	pass(B, OAE_OFFER);
 	assert_int_equal(b->link.hold.state, OAE_HOLD_HELD);
@@ -152,7 +226,7 @@ RULE(test_slices_in_any_order)
 	assert_int_equal(w.notes[OAE_N_GAP], 0);
 }
 
-/* Reversed: both forget it, and its number goes to the next. */
+/* Reversed: its number is committed with nothing in it, and the next one waits for that. */
 RULE(test_reverse)
 {
 	struct sim_tx *x = post(a, 0), *y;
@@ -162,34 +236,55 @@ RULE(test_reverse)
 	sim_cancel(a, x);
 	assert_reversed(x, OAE_E_SIGNAL);
 	y = post(a, 0);
+	assert_int_equal(w.to[B].n, 1);
+	pass(A, OAE_REFLECT);			/* of what was offered no more */
+	assert_int_equal(w.notes[OAE_N_OLD_CONTENT], 1);
 	assert_int_equal(a->link.tx + 1, seq);
-	assert_int_equal(a->link.offer.attempt, 2);
-	pass(A, OAE_REFLECT);			/* of the first attempt */
-	assert_false(y->ended);
-	assert_int_equal(w.notes[OAE_N_OLD_ATTEMPT], 1);
-	pass(B, OAE_REVERSE);
+	pass(B, OAE_OFFER);			/* nothing */
 	assert_int_equal(w.notes[OAE_N_DROPPED], 1);
+	pass(A, OAE_REFLECT);
+	assert_int_equal(a->link.tx, seq);
+	pass(B, OAE_OFFER);			/* y */
 	flow();
 	assert_committed(y);
 }
 
-/* REVERSE lost, or late: the newer attempt replaces what is held. */
+/* Nothing has come, and then what it stands for: that is late. */
 RULE(test_reverse_overtaken)
 {
 	struct sim_tx *x = post(a, 0), *y;
-	struct sim_pkt late;
+	struct sim_pkt late = *expect(B, OAE_OFFER);
+
+	sim_cancel(a, x);
+	pass(B, OAE_OFFER);
+	sim_arrive(&w, B, &late);
+	assert_int_equal(w.notes[OAE_N_OLD_CONTENT], 1);
+	y = post(a, 0);
+	flow();
+	assert_reversed(x, OAE_E_SIGNAL);
+	assert_committed(y);
+	sim_arrive(&w, B, &late);		/* later yet */
+	quiet();
+	assert_int_equal(w.notes[OAE_N_OLD_SEQ], 1);
+}
+
+/* Nothing is lost: it is asked for, as all else is. */
+RULE(test_reverse_lost)
+{
+	struct sim_tx *x = post(a, 0), *y;
 
 	pass(B, OAE_OFFER);
 	sim_cancel(a, x);
-	late = *expect(B, OAE_REVERSE);
+	lose(A, OAE_REFLECT);
+	lose(B, OAE_OFFER);
 	y = post(a, 0);
-	pass(B, OAE_OFFER);
-	sim_arrive(&w, B, &late);
-	flow();
+	wait_ms(60);
+	assert_int_equal(w.notes[OAE_N_STALL], 0);
 	assert_reversed(x, OAE_E_SIGNAL);
 	assert_committed(y);
 }
 
+/* The peer reflects what was not offered: resolving decides, and it is offered anew. */
 RULE_CLOSED(test_mismatch)
 {
 	struct oae_frame f;
@@ -201,32 +296,16 @@ RULE_CLOSED(test_mismatch)
 	lose(B, OAE_OFFER);
 	f = forged(a, OAE_REFLECT);
 	f.seq = a->link.tx + 1;
-	f.attempt = 1;
+	f.ack = 1;
 	f.reflect.digest = a->link.offer.p.digest;
 	f.reflect.first = a->link.offer.p.first ^ 1;
 	inject(a, f);
-	assert_false(tx->ended);
-	assert_int_equal(a->link.offer.attempt, 2);
-	flow();
-	assert_committed(tx);
-}
-
-RULE(test_attempts_used_up)
-{
-	struct sim_tx *tx;
-	unsigned int i;
-
-	for (i = 0; i < 255; i++) {
-		tx = post(a, 0);
-		sim_cancel(a, tx);
-		lose(B, OAE_OFFER);
-		lose(B, OAE_REVERSE);
-	}
-	tx = post(a, 0);
-	assert_int_equal(w.notes[OAE_N_ATTEMPTS], 1);
+	assert_int_equal(w.notes[OAE_N_MISMATCH], 1);
 	assert_int_equal(oae_link_state(&a->link), OAE_SYNC_SENT);
+	assert_false(tx->ended);
 	flow();
 	assert_committed(tx);
+	assert_int_equal(w.notes[OAE_N_MISMATCH], 1);
 }
 
 RULE(test_want_done)
@@ -399,7 +478,6 @@ RULE(test_kind)
 	x->refusal = OAE_R_KIND;
 	f = forged(a, OAE_REFUSE);
 	f.seq = a->link.tx + 1;
-	f.attempt = a->link.offer.attempt;
 	f.reason = OAE_R_KIND;
 	inject(a, f);
 	assert_reversed(x, OAE_E_KIND);

@@ -51,6 +51,9 @@ LINK_TEST(test_pending)
 	assert_int_equal(show().pending, 1);
 	assert_true(show().half);
 	refuse(OAE_R_NO_HALF);
+	/* Nothing in its place is none. */
+	assert_int_equal(show().pending, 1);
+	rcv(answer(OAE_REFLECT));
 	assert_int_equal(show().pending, 1);
 	post(&x, 1, 0);
 	assert_int_equal(show().pending, 2);
@@ -61,10 +64,20 @@ LINK_TEST(test_pending)
 	assert_false(oae_link_idle(&l));
 }
 
+/* What was recalled has no outcome yet. */
+LINK_TEST(test_pending_recalled)
+{
+	post(&x, 1, OAE_POST_EXPRESS);
+	assert_int_equal(cancel(&x), -EINPROGRESS);
+	assert_int_equal(show().pending, 1);
+	rcv(answer(OAE_REFLECT));
+	assert_int_equal(show().pending, 0);
+}
+
 /* Undecided while the link works is nothing to tell; while it is frozen it is. */
 LINK_TEST(test_doubt)
 {
-	rcv(slice(1, 0, END));
+	rcv(slice(0, END));
 	assert_int_equal(show().hold, OAE_HOLD_HELD);
 	assert_true(oae_link_undecided(&l));
 	assert_false(oae_link_idle(&l));
@@ -129,14 +142,14 @@ LINK_TEST(test_confirmed_by_a_death)
 LINK_TEST(test_settling)
 {
 	assert_false(oae_link_settling(&l));
-	rcv(slice(1, 0, END));
+	rcv(slice(0, END));
 	assert_false(oae_link_settling(&l));
 	clear();
 	oae_link_settle(&l, now + 50 * MS, now, &a);
 	assert_true(oae_link_settling(&l));
 	commit(0);
 	assert_false(oae_link_settling(&l));
-	rcv(slice(1, 0, END));
+	rcv(slice(0, END));
 	kill_link(OAE_E_CANCEL);
 	assert_false(oae_link_settling(&l));
 	assert_true(oae_link_closed(&l));
@@ -147,7 +160,7 @@ LINK_TEST(test_down)
 {
 	unsigned int i;
 
-	rcv(slice(1, 0, END));
+	rcv(slice(0, END));
 	clear();
 	oae_link_settle(&l, now + 3600000 * MS, now, &a);
 	port_down();
@@ -185,6 +198,8 @@ LINK_TEST(test_waits_for_room)
 	assert_int_equal(waits().since, at);
 	assert_int_equal(waits().until, 0);
 	cancel(&x);
+	assert_int_equal(waits().why, OAE_WAIT_FLIGHT);	/* nothing in its place */
+	rcv(answer(OAE_REFLECT));
 	assert_int_equal(waits().why, OAE_WAIT_NOTHING);
 	now += MS;
 	post(&y, 1, 0);
@@ -206,7 +221,7 @@ LINK_TEST(test_waits_for_a_half)
 	assert_int_equal(waits().since, at);
 	/* The peer's is here, and its COMMIT is not. */
 	now += MS;
-	rcv(offer_kind(1, OAE_SWAP));
+	rcv(offer_kind(OAE_SWAP));
 	assert_int_equal(waits().why, OAE_WAIT_FLIGHT);
 	assert_int_equal(waits().since, now);
 }
@@ -249,7 +264,7 @@ LINK_TEST(test_waits_for_a_probe)
 
 LINK_TEST(test_waits_to_settle)
 {
-	rcv(slice(1, 0, END));
+	rcv(slice(0, END));
 	clear();
 	oae_link_settle(&l, now + 50 * MS, now, &a);
 	assert_int_equal(waits().why, OAE_WAIT_SETTLING);

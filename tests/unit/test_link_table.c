@@ -30,30 +30,40 @@
 	X(FROZEN, "SYNC_SENT", freeze()) \
 	X(FROZEN_OUT, "SYNC_SENT+out", (post(&x, 0), freeze())) \
 	X(FROZEN_XOUT, "SYNC_SENT+out", (post(&x, OAE_POST_EXPRESS), freeze())) \
-	X(FROZEN_HELD, "SYNC_SENT+held", (rcv_slice(1, 0, OAE_F_LAST, true), freeze())) \
+	X(FROZEN_RECALLED, "SYNC_SENT+out", (recall(), freeze())) \
+	X(FROZEN_HELD, "SYNC_SENT+held", (rcv_slice(0, OAE_F_LAST, true), freeze())) \
 	X(DOWN, "SYNC_SENT+down", (freeze(), timer(500 * MS)))	/* no answer for the dead time */ \
 	X(IDLE, "OPEN", (void)0) \
 	X(OUT, "OPEN+out", post(&x, 0)) \
 	X(XOUT, "OPEN+out", post(&x, OAE_POST_EXPRESS)) \
 	X(PARKED, "OPEN+parked", (post(&x, 0), refuse(OAE_R_BUSY))) \
-	X(COMMITTED, "OPEN+await", (post(&x, OAE_POST_CONFIRM), reflect(DIGEST))) \
-	X(PARTIAL, "OPEN+partial", rcv_slice(1, 0, 0, true))	/* slice 0 of more */ \
-	X(HELD, "OPEN+held", rcv_slice(1, 0, OAE_F_LAST, true)) \
-	X(REFUSED, "OPEN+refused", rcv_slice(1, 0, OAE_F_LAST, false)) \
+	X(XPARKED, "OPEN+parked", (post(&x, OAE_POST_EXPRESS), refuse(OAE_R_BUSY))) \
+	X(VOID_OUT, "OPEN+out", (post(&x, 0), cancel()))	/* nothing, in place of x */ \
+	X(RECALLED, "OPEN+out", recall())			/* the same of an express */ \
+	X(COMMITTED, "OPEN+await", (post(&x, OAE_POST_CONFIRM), reflect(true))) \
+	X(PARTIAL, "OPEN+partial", rcv_slice(0, 0, true))	/* slice 0 of more */ \
+	X(HELD, "OPEN+held", rcv_slice(0, OAE_F_LAST, true)) \
+	X(VOID_HELD, "OPEN+held", rcv_kind(OAE_VOID)) \
+	X(REFUSED, "OPEN+refused", rcv_slice(0, OAE_F_LAST, false)) \
+	X(REFUSED_UNSAID, "OPEN+refused", rcv_slice(0, 0, false)) /* the peer has not asked */ \
+	X(REFUSED_GOOD, "OPEN+refused", (verdict = OAE_R_ACCESS, rcv_kind(OAE_VERB))) \
 	X(PROBING, "OPEN", timer(100 * MS))			/* asked an idle peer */ \
 	X(CLOSE_SENT, "CLOSE_SENT", oae_link_close(&l, now, &a)) \
 	X(CLOSE_WAIT, "CLOSE_SENT+out", (post(&x, 0), oae_link_close(&l, now, &a))) \
 	X(CLOSE_RECD, "CLOSE_RECD+out", (post(&x, 0), rcv_plain(OAE_CLOSE, l.ltag, PEER, 0))) \
 	X(HALF_OUT, "OPEN+out+half", post_kind(&h, OAE_SWAP))	/* the peer is the senior */ \
 	X(HALF_SENIOR, "OPEN+out+half", post_kind(&h, OAE_SWAP)) /* this end is */ \
-	X(HALF_WAITING, "OPEN+waiting", (post_kind(&h, OAE_SWAP), refuse(OAE_R_NO_HALF))) \
+	X(HALF_REFUSED, "OPEN+out+waiting", (post_kind(&h, OAE_SWAP), refuse(OAE_R_NO_HALF))) \
+	X(HALF_WAITING, "OPEN+waiting", \
+	  (post_kind(&h, OAE_SWAP), refuse(OAE_R_NO_HALF), reflect(true))) \
+	X(HALF_CROSSED, "OPEN+out+held+lent", cross()) \
 	X(HALF_LENT, "OPEN+held+lent", lend()) \
 	X(FROZEN_HALF, "SYNC_SENT+out+half", (post_kind(&h, OAE_SWAP), freeze())) \
 	X(FROZEN_LENT, "SYNC_SENT+held+lent", (lend(), freeze())) \
 	X(CLOSE_LENT, "CLOSE_SENT+held+lent", (lend(), oae_link_close(&l, now, &a))) \
 	X(VERB_OUT, "OPEN+out", post_kind(&x, OAE_VERB)) \
 	X(VERB_PARKED, "OPEN+parked", (post_kind(&x, OAE_VERB), refuse(OAE_R_CONFLICT))) \
-	X(VERB_HELD, "OPEN+held", rcv_kind(1, OAE_VERB))
+	X(VERB_HELD, "OPEN+held", rcv_kind(OAE_VERB))
 
 /* An event. NOW names my ltag of now, OLD a stale one; sent under a ltag that is KNOWN, or NEW. */
 #define EVENTS(X) \
@@ -69,50 +79,51 @@
 	X(CHK_NOW_NEW, rcv_sync(OAE_SYNC_CHK, l.ltag, PEER_NEW)) \
 	X(CHK_OLD_KNOWN, rcv_sync(OAE_SYNC_CHK, STALE, PEER)) \
 	X(CHK_OLD_NEW, rcv_sync(OAE_SYNC_CHK, STALE, PEER_NEW)) \
-	X(OFFER, rcv_slice(l.hold.attempt + 1, 0, OAE_F_LAST, true)) \
-	X(OFFER_FULL, rcv_slice(l.hold.attempt + 1, 0, OAE_F_LAST, false)) \
-	X(OFFER_EXPRESS, rcv_slice(l.hold.attempt + 1, 0, OAE_F_LAST | OAE_F_EXPRESS, true)) \
-	X(OFFER_AGAIN, rcv_slice(l.hold.attempt ?: 1, 0, OAE_F_LAST, true)) \
-	X(OFFER_SLICE, rcv_slice(l.hold.attempt ?: 1, 1, 0, true)) \
-	X(OFFER_GAP, rcv_slice(l.hold.attempt ?: 1, 2, OAE_F_LAST, true)) \
-	X(ASK, rcv_ask(l.ltag, l.hold.attempt ?: 1)) \
-	X(ASK_NEXT, rcv_ask(l.ltag, l.hold.attempt + 1)) \
-	X(OFFER_HALF, rcv_kind(l.hold.attempt + 1, OAE_SWAP)) \
-	X(OFFER_VERB, rcv_kind(l.hold.attempt + 1, OAE_VERB)) \
-	X(OFFER_CONFLICT, (verdict = OAE_R_CONFLICT, rcv_kind(l.hold.attempt + 1, OAE_VERB))) \
-	X(REFLECT, reflect(DIGEST)) \
-	X(REFLECT_WRONG, reflect(0)) \
+	X(OFFER, rcv_slice(0, OAE_F_LAST, true)) \
+	X(OFFER_FULL, rcv_slice(0, OAE_F_LAST, false)) \
+	X(OFFER_EXPRESS, rcv_slice(0, OAE_F_LAST | OAE_F_EXPRESS, true)) \
+	X(OFFER_SLICE, rcv_slice(1, 0, true)) \
+	X(OFFER_GAP, rcv_slice(2, OAE_F_LAST, true)) \
+	X(OFFER_HALF, rcv_kind(OAE_SWAP)) \
+	X(OFFER_VERB, rcv_kind(OAE_VERB)) \
+	X(OFFER_CONFLICT, (verdict = OAE_R_CONFLICT, rcv_kind(OAE_VERB))) \
+	X(OFFER_VOID, rcv_kind(OAE_VOID)) \
+	X(ASK, rcv_ask(l.ltag, OAE_MESSAGE)) \
+	X(ASK_VOID, rcv_ask(l.ltag, OAE_VOID)) \
+	X(REFLECT, reflect(true)) \
+	X(REFLECT_WRONG, reflect(false)) \
+	X(REFLECT_OTHER, rcv_other_kind()) \
+	X(REFLECT_DELIVERED, rcv_delivered()) \
 	X(ACK_NONE, rcv_ack(l.ltag, 0)) \
 	X(ACK_SOME, rcv_ack(l.ltag, 2)) \
 	X(ACK_ALL, rcv_ack(l.ltag, ~0ULL)) \
 	X(COMMIT, rcv_commit(l.ltag, PEER, 0)) \
 	X(COMMIT_DONE, rcv_commit(l.ltag, PEER, OAE_F_WANT_DONE)) \
 	X(REFUSE_BUSY, refuse(OAE_R_BUSY)) \
+	X(REFUSE_EARLY, rcv_refuse(l.ltag, OAE_R_BUSY, 0))	/* of the first slices only */ \
 	X(REFUSE_TOO_BIG, refuse(OAE_R_TOO_BIG)) \
 	X(REFUSE_NO_HALF, refuse(OAE_R_NO_HALF)) \
 	X(REFUSE_CONFLICT, refuse(OAE_R_CONFLICT)) \
 	X(REFUSE_ACCESS, refuse(OAE_R_ACCESS)) \
-	X(READY, rcv_plain(OAE_READY, l.ltag, PEER, 0)) \
-	X(REVERSE, rcv_answer(OAE_REVERSE, l.ltag, 0, 0)) \
+	X(READY, rcv_ready(l.ltag)) \
 	X(DONE, rcv_plain(OAE_DONE, l.ltag, PEER, 0)) \
 	X(CLOSE, rcv_plain(OAE_CLOSE, l.ltag, PEER, 0)) \
 	X(CLOSE_POLICY, rcv_plain(OAE_CLOSE, l.ltag, l.peer_ltag, OAE_R_POLICY)) \
 	X(CLOSE_ACK, rcv_plain(OAE_CLOSE_ACK, l.ltag, PEER, 0)) \
 	X(NOLINK, rcv_plain(OAE_NOLINK, l.ltag, PEER, 0)) \
 	X(HELLO, rcv_plain(OAE_HELLO, 0, PEER, 0)) \
-	X(OLD_OFFER, rcv_offer(STALE, PEER, 9, 0, OAE_F_LAST, true)) \
-	X(OLD_ASK, rcv_ask(STALE, 1)) \
-	X(OLD_REFLECT, rcv_answer(OAE_REFLECT, STALE, 0, DIGEST)) \
+	X(OLD_OFFER, rcv_offer(STALE, PEER, 0, OAE_F_LAST, true)) \
+	X(OLD_ASK, rcv_ask(STALE, OAE_MESSAGE)) \
+	X(OLD_REFLECT, rcv_reflect(STALE, true)) \
 	X(OLD_ACK, rcv_ack(STALE, 0)) \
 	X(OLD_COMMIT, rcv_commit(STALE, PEER, OAE_F_WANT_DONE)) \
-	X(OLD_REFUSE, rcv_answer(OAE_REFUSE, STALE, OAE_R_TOO_BIG, 0)) \
-	X(OLD_READY, rcv_plain(OAE_READY, STALE, PEER, 0)) \
-	X(OLD_REVERSE, rcv_answer(OAE_REVERSE, STALE, 0, 0)) \
+	X(OLD_REFUSE, rcv_refuse(STALE, OAE_R_TOO_BIG, l.pn)) \
+	X(OLD_READY, rcv_ready(STALE)) \
 	X(OLD_DONE, rcv_plain(OAE_DONE, STALE, PEER, 0)) \
 	X(OLD_CLOSE, rcv_plain(OAE_CLOSE, STALE, PEER, 0)) \
 	X(OLD_CLOSE_ACK, rcv_plain(OAE_CLOSE_ACK, STALE, PEER, 0)) \
 	X(OLD_NOLINK, rcv_plain(OAE_NOLINK, STALE, PEER, 0)) \
-	X(OLD_PEER_OFFER, rcv_offer(l.ltag, STALE, 9, 0, OAE_F_LAST, true)) \
+	X(OLD_PEER_OFFER, rcv_offer(l.ltag, STALE, 0, OAE_F_LAST, true)) \
 	X(OLD_PEER_COMMIT, rcv_commit(l.ltag, STALE, OAE_F_WANT_DONE)) \
 	X(OLD_PEER_CLOSE, rcv_plain(OAE_CLOSE, l.ltag, STALE, 0)) \
 	X(OLD_PEER_POLICY, rcv_plain(OAE_CLOSE, l.ltag, STALE, OAE_R_POLICY)) \
@@ -123,7 +134,7 @@
 	X(POST_2, (post(&y, 0), post(&z, OAE_POST_EXPRESS))) \
 	X(POST_HALF, post_kind(&z, OAE_SWAP)) \
 	X(POST_VERB, post_kind(&z, OAE_VERB)) \
-	X(CANCEL, ret = oae_link_cancel(&l, &x, OAE_E_SIGNAL, now, &a)) \
+	X(CANCEL, ret = cancel()) \
 	X(CANCEL_OTHER, ret = oae_link_cancel(&l, &y, OAE_E_SIGNAL, now, &a)) \
 	X(CANCEL_HALF, ret = oae_link_cancel(&l, &h, OAE_E_SIGNAL, now, &a)) \
 	X(DRAINED, oae_link_drained(&l, 1, now, &a)) \
@@ -232,13 +243,11 @@ static void rcv_sync(u8 opcode, u32 dst, u32 src)
 	rcv(&f, true);
 }
 
-static void rcv_offer(u32 dst, u32 src, u8 attempt, u8 slice, u8 flags,
-		      bool room)
+static void rcv_offer(u32 dst, u32 src, u8 slice, u8 flags, bool room)
 {
 	struct oae_frame f = frame(OAE_OFFER, dst, src);
 
 	f.seq = l.rx + 1;
-	f.attempt = attempt;
 	f.slice = slice;
 	f.length = 10;
 	f.flags = flags;
@@ -247,70 +256,100 @@ static void rcv_offer(u32 dst, u32 src, u8 attempt, u8 slice, u8 flags,
 	rcv(&f, room);
 }
 
-static void rcv_slice(u8 attempt, u8 slice, u8 flags, bool room)
+static void rcv_slice(u8 slice, u8 flags, bool room)
 {
-	rcv_offer(l.ltag, PEER, attempt, slice, flags, room);
+	rcv_offer(l.ltag, PEER, slice, flags, room);
 }
 
-static void rcv_kind(u8 attempt, u8 kind)
+static void rcv_kind(u8 kind)
 {
 	struct oae_frame f = frame(OAE_OFFER, l.ltag, PEER);
 
 	f.seq = l.rx + 1;
-	f.attempt = attempt;
 	f.kind = kind;
-	f.length = 10;
+	f.length = kind == OAE_VOID ? 0 : 10;
 	f.flags = OAE_F_LAST;
 	f.marks = OAE_M_ANSWER;
 	rcv(&f, false);
 }
 
-static void rcv_answer(u8 opcode, u32 dst, u16 reason, u64 digest)
+static struct oae_frame answer(u8 opcode, u32 dst, u8 kind)
 {
 	struct oae_frame f = frame(opcode, dst, PEER);
+	u64 nothing = oae_slice_hash("", 0, 0);
 
-	f.seq = opcode == OAE_REVERSE ? l.rx + 1 : l.tx + 1;
-	f.attempt = opcode == OAE_REVERSE ? l.hold.attempt : l.offer.attempt;
-	if (!f.attempt)
-		f.attempt = 1;
-	f.reason = reason;
+	f.seq = l.tx + 1;
+	f.ack = l.pn;
+	f.kind = kind;
 	if (opcode == OAE_REFLECT) {
-		f.reflect.digest = digest;
-		f.reflect.first = 1;
-		f.kind = l.offer.p.kind;
-		f.length = OAE_REFLECT_LEN + (f.kind ? 16 : 0);
+		f.reflect.digest = kind == OAE_VOID ? oae_whole_digest(&nothing, 1) : DIGEST;
+		f.reflect.first = kind != OAE_VOID;
+		f.length = OAE_REFLECT_LEN + (kind == OAE_SWAP || kind == OAE_VERB ? 16 : 0);
 	}
+	return f;
+}
+
+/* A REFLECT of what is offered, or of something else of its kind. */
+static void rcv_reflect(u32 dst, bool right)
+{
+	struct oae_frame f = answer(OAE_REFLECT, dst, l.offer.p.kind);
+
+	f.reflect.digest ^= !right;
 	rcv(&f, true);
 }
 
-static void rcv_ask(u32 dst, u8 attempt)
+/* A REFLECT of what is offered no more, or was not yet. */
+static void rcv_other_kind(void)
+{
+	struct oae_frame f = answer(OAE_REFLECT, l.ltag,
+				    l.offer.p.kind == OAE_VOID ? OAE_MESSAGE : OAE_VOID);
+
+	rcv(&f, true);
+}
+
+/* A REFLECT of an express, which was delivered. */
+static void rcv_delivered(void)
+{
+	struct oae_frame f = answer(OAE_REFLECT, l.ltag, OAE_MESSAGE);
+
+	f.rx++;
+	rcv(&f, true);
+}
+
+static void rcv_refuse(u32 dst, u16 reason, u32 ack)
+{
+	struct oae_frame f = answer(OAE_REFUSE, dst, l.offer.p.kind);
+
+	f.ack = ack;
+	f.reason = reason;
+	rcv(&f, true);
+}
+
+static void rcv_ask(u32 dst, u8 kind)
 {
 	struct oae_frame f = frame(OAE_ASK, dst, PEER);
 
 	f.seq = l.rx + 1;
-	f.attempt = attempt;
+	f.kind = kind;
 	rcv(&f, true);
 }
 
 static void rcv_ack(u32 dst, u64 have)
 {
-	struct oae_frame f = frame(OAE_ACK, dst, PEER);
+	struct oae_frame f = answer(OAE_ACK, dst, l.offer.p.kind);
 
-	f.seq = l.tx + 1;
-	f.attempt = l.offer.attempt ?: 1;
-	f.ack = l.pn;
 	f.have = have;
 	rcv(&f, true);
 }
 
-static void reflect(u64 digest)
+static void reflect(bool right)
 {
-	rcv_answer(OAE_REFLECT, l.ltag, 0, digest);
+	rcv_reflect(l.ltag, right);
 }
 
 static void refuse(u16 reason)
 {
-	rcv_answer(OAE_REFUSE, l.ltag, reason, 0);
+	rcv_refuse(l.ltag, reason, l.pn);
 }
 
 /* COMMIT of what is held, if something is. */
@@ -330,6 +369,15 @@ static void rcv_plain(u8 opcode, u32 dst, u32 src, u16 reason)
 	struct oae_frame f = frame(opcode, dst, src);
 
 	f.reason = reason;
+	rcv(&f, true);
+}
+
+/* There is room for the next number of mine. */
+static void rcv_ready(u32 dst)
+{
+	struct oae_frame f = frame(OAE_READY, dst, PEER);
+
+	f.seq = l.tx + 1;
 	rcv(&f, true);
 }
 
@@ -371,15 +419,36 @@ static void accept_stranger(void)
 	oae_link_accept(&l, &f, now, &a);
 }
 
+static int cancel(void)
+{
+	return oae_link_cancel(&l, &x, OAE_E_SIGNAL, now, &a);
+}
+
+/* An express was offered, and is to be reversed. */
+static void recall(void)
+{
+	post(&x, OAE_POST_EXPRESS);
+	cancel();
+}
+
 static void freeze(void)
 {
 	oae_link_port_down(&l, now, &a);
 }
 
-static void lend(void)
+/* The peer's half crosses mine, which is lent to it: nothing is offered in its place. */
+static void cross(void)
 {
 	post_kind(&h, OAE_SWAP);
-	rcv_kind(1, OAE_SWAP);
+	rcv_kind(OAE_SWAP);
+}
+
+/* And that is committed, and confirmed. */
+static void lend(void)
+{
+	cross();
+	reflect(true);
+	rcv_plain(OAE_DONE, l.ltag, PEER, 0);
 }
 
 static void timer(u64 later)
@@ -425,7 +494,7 @@ static void place(const char *part[PARTS])
 	static const char *const offer[] = { "", "slicing", "out", "parked",
 					     "reflected", "queued" };
 	static const char *const hold[] = { "", "partial", "asked", "held",
-					    "refused", "reversed", "kept" };
+					    "refused", "kept" };
 	static const char *const half[] = { "", "posted", "half", "waiting",
 					    "lent" };
 
@@ -447,15 +516,17 @@ static const char *whose(const void *handle)
 
 static void describe_sent(FILE *out, const struct oae_send *s)
 {
+	static const char *const kinds[] = { "message", "swap", "verb", "void" };
+
 	fprintf(out, " %s", oae_opcode_name(s->frame.opcode));
 	if (s->frame.opcode == OAE_OFFER)
-		fprintf(out, " %s.%u%s%s%s", whose(s->handle), s->frame.attempt,
+		fprintf(out, " %s%s%s%s", s->handle ? whose(s->handle) : "-",
 			s->slices & 1 ? "" : " last",
 			s->slices >> (s->nslices - 1) ? "" : " first",
 			s->frame.flags & OAE_F_RESUME ? " resume" : "");
 	if (s->frame.kind)
-		fprintf(out, " %s", s->frame.kind == OAE_SWAP ? "swap" : "verb");
-	if (s->frame.opcode == OAE_REFLECT && s->frame.length)
+		fprintf(out, " %s", kinds[s->frame.kind]);
+	if (s->frame.opcode == OAE_REFLECT && s->frame.length > OAE_REFLECT_LEN)
 		fprintf(out, " %s+%u",
 			s->frame.kind == OAE_SWAP ? whose(s->handle) : "",
 			s->frame.length - OAE_REFLECT_LEN);
@@ -490,6 +561,9 @@ static void describe_op(FILE *out, const struct oae_op *op)
 		fprintf(out, " %s-%s", whose(op->handle), ends[op->outcome]);
 		if (op->err)
 			fprintf(out, "-%s", strerrorname_np(op->err));
+		break;
+	case OAE_OP_BACK:
+		fprintf(out, " %s-back", whose(op->handle));
 		break;
 	case OAE_OP_RESULT:
 		fprintf(out, " %s-result", whose(op->handle));
@@ -562,33 +636,33 @@ TEST(test_places)
 /* Sets of states with a name. */
 static const char *const group_text[] = { "frozen", "open" };
 
-static u32 group(unsigned int n)
+static u64 group(unsigned int n)
 {
 	unsigned int s;
-	u32 set = 0;
+	u64 set = 0;
 
 	for (s = 0; s < S_END; s++)
 		if (s != S_CLOSED && !strncmp(state_place[s], "SYNC_", 5) == !n)
-			set |= 1U << s;
+			set |= 1ULL << s;
 	return set;
 }
 
-static u32 state_of(const char *word)
+static u64 state_of(const char *word)
 {
 	unsigned int s;
 
 	for (s = 0; s < S_END; s++)
 		if (!strcmp(word, state_text[s]))
-			return 1U << s;
+			return 1ULL << s;
 	fail_msg("%s: there is no such state", word);
 	return 0;
 }
 
 /* "open !IDLE OPENING": states and sets of them; "!" takes a state out again. */
-static u32 states_of(const char *words)
+static u64 states_of(const char *words)
 {
 	char *copy = strdup(words), *word, *next;
-	u32 set = 0;
+	u64 set = 0;
 
 	for (word = strtok_r(copy, " ", &next); word; word = strtok_r(NULL, " ", &next)) {
 		if (*word == '!')
@@ -608,7 +682,7 @@ static u32 states_of(const char *words)
 static void expand(const struct row *row, const char *want[E_END][S_END])
 {
 	char *copy = strdup(row->events), *word, *next;
-	u32 set = states_of(row->states);
+	u64 set = states_of(row->states);
 	unsigned int e, s, n;
 
 	for (word = strtok_r(copy, " ", &next); word; word = strtok_r(NULL, " ", &next)) {
@@ -727,18 +801,18 @@ static void events_text(const bool events[E_END], char *out)
 }
 
 /* Of a group either what is in it, or the group and what is not. */
-static void states_text(u32 states, char *out)
+static void states_text(u64 states, char *out)
 {
 	char minus[500] = "", *end = minus;
 	unsigned int i, n;
-	u32 in, out_of;
+	u64 in, out_of;
 
 	if (states >> S_CLOSED & 1)
 		out += sprintf(out, " CLOSED");
 	for (n = 0; n < ARRAY_SIZE(group_text); n++) {
 		in = group(n) & states;
 		out_of = group(n) & ~states;
-		if (__builtin_popcount(in) > __builtin_popcount(out_of) + 1) {
+		if (__builtin_popcountll(in) > __builtin_popcountll(out_of) + 1) {
 			out += sprintf(out, " %s", group_text[n]);
 			in = 0;
 		} else {
@@ -754,7 +828,7 @@ static void states_text(u32 states, char *out)
 	strcpy(out, minus);
 }
 
-static void print_row(const bool events[E_END], u32 states, const char *expect)
+static void print_row(const bool events[E_END], u64 states, const char *expect)
 {
 	char text[2000];
 	unsigned int col;
@@ -774,10 +848,10 @@ static void print_row(const bool events[E_END], u32 states, const char *expect)
 static int print_table(void)
 {
 	static char got[E_END][S_END][LEN];
-	static u32 done[E_END];
+	static u64 done[E_END];
 	unsigned int e, s, f, t;
 	bool events[E_END];
-	u32 states;
+	u64 states;
 
 	for (e = 0; e < E_END; e++)
 		for (s = 0; s < S_END; s++)
@@ -788,7 +862,7 @@ static int print_table(void)
 				continue;
 			for (states = 0, t = s; t < S_END; t++)
 				if (!(done[e] >> t & 1) && !strcmp(got[e][s], got[e][t]))
-					states |= 1U << t;
+					states |= 1ULL << t;
 			memset(events, 0, sizeof(events));
 			for (f = e; f < E_END; f++) {
 				for (t = 0; t < S_END; t++)

@@ -5,15 +5,6 @@
  */
 #include "one_link.h"
 
-/* An attempt is remembered, and nothing of it: an express was not delivered. */
-LINK_TEST(test_attempt_of_nothing)
-{
-	l.hold.attempt = 1;
-	rcv(slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS));
-	assert_non_null(op(OAE_OP_DELIVER));
-	assert_non_null(sent(OAE_REFLECT));
-}
-
 /* The peer's ltag with another incarnation behind it: asking went on for ever. */
 LINK_TEST(test_two_incarnations)
 {
@@ -69,29 +60,6 @@ LINK_TEST(test_waits_for_nothing)
 	assert_non_null(sent(OAE_OFFER));
 	rcv(answer(OAE_REFLECT));
 	assert_true(ended(&x, OAE_COMMITTED));
-}
-
-/*
- * All attempts of this run are used up when an express comes to its turn: it was
- * never offered, so it may be reversed. (By cancelling 255 times this state can
- * be come by.)
- */
-LINK_TEST(test_express_without_attempt)
-{
-	l.offer.attempt = 255;
-	post(&x, 1, OAE_POST_EXPRESS);
-	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
-	assert_null(sent(OAE_OFFER));
-	clear();
-	assert_int_equal(oae_link_cancel(&l, &x, OAE_E_SIGNAL, now, &a), 0);
-	assert_true(ended(&x, OAE_REVERSED));
-
-	/* If it is not, it goes out in the next run. */
-	open_link(state);
-	l.offer.attempt = 255;
-	post(&x, 1, OAE_POST_EXPRESS);
-	rcv(resolved());
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
 }
 
 UNIT_MAIN("from nowhere")

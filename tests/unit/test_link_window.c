@@ -89,13 +89,13 @@ static bool lacks_for(struct oae_frame f)
 	return oae_link_lacks_for(&l, &f);
 }
 
-/* Whoever knows no ltag, or is no peer with a window, has no places lent. */
+/* Whoever knows no ltag, or is a peer with a window of one, has no places lent. */
 TEST(test_places_for)
 {
 	struct oae_frame o;
 
 	open_wide(PLACES, PLACES);
-	o = slice(1, 0, OAE_F_LAST);
+	o = slice(0, OAE_F_LAST);
 	assert_false(lacks_for(o));
 	assert_true(lacks_for(BUT(o, f.seq++)));
 	/* The number before may be committed by the same frame. */
@@ -107,7 +107,7 @@ TEST(test_places_for)
 	lend(1);
 	assert_false(lacks_for(BUT(o, f.seq++)));
 	open_wide(PLACES, 1);
-	o = slice(1, 0, OAE_F_LAST);
+	o = slice(0, OAE_F_LAST);
 	assert_false(lacks_for(BUT(o, f.seq++)));
 }
 
@@ -224,10 +224,8 @@ WINDOW_TEST(test_void)
 	reflect(2);
 	assert_int_equal(cancel(&h[1]), 0);
 	assert_reversed(&h[1], OAE_E_SIGNAL);
-	assert_null(sent(OAE_REVERSE));
 	s = offered(1);
 	assert_int_equal(s->frame.kind, OAE_VOID);
-	assert_int_equal(s->frame.attempt, 2);
 	assert_true(s->frame.flags & OAE_F_LAST);
 	assert_null(s->handle);
 	assert_int_equal(cancel(NULL), -ENOENT);
@@ -248,19 +246,19 @@ WINDOW_TEST(test_void_reflected)
 	assert_int_equal(l.tx, 1);
 }
 
-/* An attempt belongs to the number: the next content of it goes on. */
-TEST(test_attempts_move)
+/* A number has had another content: no RESUME, though places are lent. */
+TEST(test_dirty_moves)
 {
 	open_link(state);
 	post(&x, 2, 0);
+	port_down();
 	cancel(&x);
 	lend(PLACES);
 	post(&y, 2, 0);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
-	/* Another content than the first: no RESUME. */
+	rcv(resolved());
 	anew();
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
 	assert_false(sent(OAE_OFFER)->frame.flags & OAE_F_RESUME);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 1);
 }
 
 /* --- the next run --- */
@@ -334,7 +332,7 @@ WINDOW_TEST(test_resumed)
 
 /*
  * An express that was in flight keeps its number, and what was posted behind it waits, as
- * long as an earlier run may deliver it. Nobody takes it back.
+ * long as an earlier run may deliver it.
  */
 WINDOW_TEST(test_express_stays)
 {
@@ -342,13 +340,11 @@ WINDOW_TEST(test_express_stays)
 	post_some(1, 1);
 	assert_null(sent(OAE_OFFER));
 	port_down();
-	assert_int_equal(cancel(&x), -EINPROGRESS);
 	/* The peer is frozen, and may still open into the run before. */
 	rcv(BUT(resolved(), f.opcode = OAE_SYNC, f.sync.caps = PLACES - 1));
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_true(offered(1)->handle == &x);
 	assert_int_equal(a.nsends, 2);
-	assert_int_equal(cancel(&x), -EINPROGRESS);
 	anew_wide();
 	assert_true(offered(1)->handle == &x);
 	assert_null(offered(2));
@@ -357,7 +353,55 @@ WINDOW_TEST(test_express_stays)
 	assert_true(offered(2)->handle == &h[1]);
 }
 
-/* The next run has no window: a number has one content, and then another. */
+/* x was offered, and is wanted back while the link is frozen. */
+static void recall_frozen(void)
+{
+	open_window(NULL);
+	post(&x, 1, OAE_POST_EXPRESS);
+	post_some(1, 1);
+	port_down();
+	assert_int_equal(cancel(&x), -EINPROGRESS);
+	assert_null(op(OAE_OP_COMPLETE));
+}
+
+/* If it is wanted back it keeps its number, too: nothing is offered there in each run. */
+WINDOW_TEST(test_express_recalled)
+{
+	unsigned int i;
+
+	recall_frozen();
+	rcv(BUT(resolved(), f.opcode = OAE_SYNC, f.sync.caps = PLACES - 1));
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(l.state, OAE_OPEN);
+		assert_int_equal(offered(1)->frame.kind, OAE_VOID);
+		assert_null(offered(1)->handle);
+		assert_null(offered(2));
+		anew_wide();
+	}
+	reflect(1);
+	assert_reversed(&x, OAE_E_SIGNAL);
+	assert_true(offered(2)->handle == &h[1]);
+
+	/* The peer had delivered it, and says so: as an answer, or when it resolves. */
+	recall_frozen();
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	rcv(BUT(answer_to(OAE_REFLECT, 1), f.kind = OAE_MESSAGE, f.rx++));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_true(offered(2)->handle == &h[1]);
+
+	recall_frozen();
+	rcv(BUT(resolved(), f.rx++, f.sync.caps = PLACES - 1));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_true(offered(2)->handle == &h[1]);
+
+	/* The peer has died: nobody knows. */
+	recall_frozen();
+	rcv(BUT(resolved(), f.tx = PEER_START, f.rx = 0, f.sync.inc++, f.sync.caps = PLACES - 1));
+	assert_true(ended(&x, OAE_UNKNOWN));
+	assert_true(offered(1)->handle == &h[1]);
+}
+
+/* The next run has a window of one: nothing, too, is committed before the next is offered. */
 WINDOW_TEST(test_narrow)
 {
 	post_some(1, 2);
@@ -365,26 +409,28 @@ WINDOW_TEST(test_narrow)
 	assert_non_null(offered(1));
 	assert_null(offered(2));
 	assert_int_equal(cancel(&h[1]), 0);
-	assert_int_equal(sent(OAE_REVERSE)->frame.attempt, 1);
-	assert_true(offered(1)->handle == &h[2]);
-	assert_int_equal(offered(1)->frame.attempt, 2);
+	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
+	assert_null(offered(2));
+	reflect(1);
+	assert_int_equal(l.tx, 1);
+	assert_true(offered(2)->handle == &h[2]);
 }
 
-/* Two step aside for a half: without READY the first is parked again, not the last. */
+/* Two step aside for a half, and come back in order. */
 WINDOW_TEST(test_narrow_aside)
 {
 	post_some(1, 2);
 	anew();
 	refuse_number(1, OAE_R_BUSY);
 	post_half(&x);
-	assert_true(offered(1)->handle == &x);
-	rcv(BUT(answer_to(OAE_REFLECT, 1), f.length += CUT));
+	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
+	reflect(1);
+	assert_true(offered(2)->handle == &x);
+	rcv(BUT(answer_to(OAE_REFLECT, 2), f.length += CUT));
 	assert_true(ended(&x, OAE_COMMITTED));
-	assert_null(sent(OAE_OFFER));
-	ready(2);
-	assert_true(offered(2)->handle == &h[1]);
-	reflect(2);
-	assert_true(offered(3)->handle == &h[2]);
+	assert_true(offered(3)->handle == &h[1]);
+	reflect(3);
+	assert_true(offered(4)->handle == &h[2]);
 }
 
 /* --- what goes alone, and what is in doubt --- */
@@ -483,16 +529,16 @@ TEST(test_lend_held)
 	u64 digest;
 
 	open_wide(PLACES, PLACES);
-	take(1, 1, OAE_MESSAGE, 1);
+	take(1, OAE_MESSAGE, 1);
 	lend(1);
 	commit_to(1);
 	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
 
 	open_wide(PLACES, PLACES);
-	rcv(slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS));
+	rcv(slice(0, OAE_F_LAST | OAE_F_EXPRESS));
 	digest = sent(OAE_REFLECT)->frame.reflect.digest;
 	lend(1);
-	rcv(BUT(slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS), f.seq--));
+	rcv(BUT(slice(0, OAE_F_LAST | OAE_F_EXPRESS), f.seq--));
 	assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest);
 	assert_int_equal(sent(OAE_REFLECT)->frame.reflect.first, 77);
 }
@@ -530,15 +576,17 @@ WINDOW_TEST(test_reclaim)
 	open_window(state);
 	post_some(1, 1);
 	assert_null(reclaim());
+	assert_int_equal(cancel(&h[1]), 0);
+	assert_null(reclaim());
 	reflect(1);
 	assert_ptr_equal(reclaim(), pair);
 
 	open_window(state);
-	take(2, 1, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE, 1);
 	assert_null(reclaim());
 
 	open_window(state);
-	rcv(slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS));
+	rcv(slice(0, OAE_F_LAST | OAE_F_EXPRESS));
 	assert_null(reclaim());
 }
 
@@ -557,17 +605,19 @@ WINDOW_TEST(test_reclaim_later)
 	}
 }
 
-/* The attempts of the next number are kept, and that it had another content. */
-TEST(test_reclaim_attempts)
+/* That the next number had another content is known without them. */
+TEST(test_reclaim_dirty)
 {
 	open_wide(PLACES, 1);
 	lend(1);
-	post(&x, 1, 0);
+	post(&x, 2, 0);
+	port_down();
 	cancel(&x);
 	assert_ptr_equal(reclaim(), pair);
 	post(&y, 2, 0);
-	assert_int_equal(sent(OAE_OFFER)->frame.attempt, 2);
+	rcv(resolved());
 	anew();
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
 	assert_false(sent(OAE_OFFER)->frame.flags & OAE_F_RESUME);
 }
 

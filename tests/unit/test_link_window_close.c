@@ -5,19 +5,32 @@
 /* CLOSE does not wait for what is held above a number that was refused. */
 WINDOW_TEST(test_close)
 {
-	take(2, 1, OAE_MESSAGE, 1);
-	take(1, 1, OAE_MESSAGE, 0);
+	take(2, OAE_MESSAGE, 1);
+	take(1, OAE_MESSAGE, 0);
 	close_link();
 	assert_non_null(sent(OAE_CLOSE));
 	/* The peer gives the number up. */
-	take(1, 2, OAE_VOID, 0);
+	take(1, OAE_VOID, 0);
 	assert_non_null(sent(OAE_REFLECT));
+}
+
+/* A link that ends hands nothing back that rests on a verb: all of it is over. */
+WINDOW_TEST(test_killed)
+{
+	post_verb(&h[1]);
+	post(&h[2], 1, 0);
+	post(&x, 1, OAE_POST_EXPRESS);
+	assert_null(sent(OAE_OFFER));
+	kill_link(OAE_E_DOWN);
+	assert_int_equal(count_op(OAE_OP_BACK), 0);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 3);
+	assert_int_equal(a.nsends, 0);
 }
 
 /* But a peer that closes is answered only when nothing is held. */
 WINDOW_TEST(test_peer_closes)
 {
-	take(1, 1, OAE_MESSAGE, 1);
+	take(1, OAE_MESSAGE, 1);
 	rcv(frame(OAE_CLOSE));
 	assert_null(sent(OAE_CLOSE_ACK));
 	commit_to(1);
@@ -27,7 +40,7 @@ WINDOW_TEST(test_peer_closes)
 /* A verb is being computed, and both ends close: the peer is probed as always. */
 WINDOW_TEST(test_close_computing)
 {
-	take(1, 1, OAE_VERB, PLACES);
+	take(1, OAE_VERB, PLACES);
 	close_link();
 	rcv(frame(OAE_CLOSE));
 	assert_null(sent(OAE_CLOSE_ACK));
@@ -47,7 +60,7 @@ WINDOW_TEST(test_close_parked)
 	assert_null(sent(OAE_CLOSE));
 }
 
-/* So is a verb above it, which was in flight and would be offered anew. */
+/* A verb above it, which was in flight, goes back, and may be posted no more. */
 WINDOW_TEST(test_close_parked_verb)
 {
 	post_verbs(1, 3);
@@ -55,7 +68,9 @@ WINDOW_TEST(test_close_parked_verb)
 	rcv(frame(OAE_CLOSE));
 	assert_false(op(OAE_OP_COMPLETE));
 	refuse_number(1, OAE_R_BUSY);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 3);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 1);
+	assert_int_equal(count_op(OAE_OP_BACK), 2);
+	assert_false(oae_link_wants(&l));
 	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
 	assert_int_equal(offered(2)->frame.kind, OAE_VOID);
 	assert_int_equal(offered(3)->frame.kind, OAE_VOID);
@@ -64,20 +79,6 @@ WINDOW_TEST(test_close_parked_verb)
 	assert_null(sent(OAE_OFFER));
 	reflect(1);
 	assert_int_equal(l.nlanes, 0);
-}
-
-/* The attempts are used up: the link freezes, and closes in the next run. */
-WINDOW_TEST(test_close_used_up)
-{
-	post_some(1, 1);
-	oae_lane(&l, 1)->attempt = 255;
-	refuse_number(1, OAE_R_BUSY);
-	close_link();
-	assert_true(ended(&h[1], OAE_REVERSED));
-	assert_int_equal(noted(OAE_N_ATTEMPTS), 1);
-	assert_null(sent(OAE_CLOSE));
-	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
-	assert_non_null(sent(OAE_CLOSE));
 }
 
 /* So is what waits since the run before. */
@@ -104,4 +105,4 @@ WINDOW_TEST(test_close_confirms)
 	assert_int_equal(sent(OAE_COMMIT)->frame.seq, 2);
 }
 
-UNIT_MAIN("closing with a window")
+UNIT_MAIN("closing with several under way")

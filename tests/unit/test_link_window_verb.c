@@ -5,6 +5,27 @@
  */
 #include "one_window.h"
 
+/* The handles from the one to the other go back, the last one first. */
+static void assert_back(unsigned int last, unsigned int first)
+{
+	unsigned int i;
+
+	assert_int_equal(count_op(OAE_OP_BACK), last - first + 1);
+	for (i = 0; i < a.nops; i++)
+		if (a.op[i].type == OAE_OP_BACK)
+			assert_true(a.op[i].handle == &h[last--]);
+}
+
+/* Nothing is offered under these numbers. */
+static void assert_voids(u32 from, u32 to)
+{
+	assert_int_equal(a.nsends, to - from + 1);
+	for (; from <= to; from++) {
+		assert_int_equal(offered(from)->frame.kind, OAE_VOID);
+		assert_null(offered(from)->handle);
+	}
+}
+
 /* The answer to a number of the peer. */
 static const struct oae_send *answered(u32 above)
 {
@@ -32,102 +53,135 @@ WINDOW_TEST(test_verbs)
 }
 
 /*
- * One is reversed: what the peer has computed above it is void, and is offered anew once
- * the peer has heard of that; messages need not wait.
+ * One is reversed: what the peer has computed above it may rest on it. All above is posted
+ * again, in its order; a verb goes out when the peer has nothing of all that any more.
  */
 WINDOW_TEST(test_verb_reversed)
 {
 	post_verbs(1, 2);
 	post_some(3, 3);
+	post_verbs(4, 4);
 	reflect(2);
 	reflect(3);
 	assert_int_equal(cancel(&h[1]), 0);
-	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
-	assert_null(offered(2));
-	assert_null(offered(3));
-	post_verb(&h[4]);
+	assert_true(ended(&h[1], OAE_REVERSED));
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 1);
+	assert_back(4, 2);
+	assert_voids(1, 4);
+	post_verb(&h[2]);
 	assert_null(sent(OAE_OFFER));
-	reflect(1);
-	assert_int_equal(l.tx, 1);
-	assert_int_equal(offered(2)->frame.attempt, 2);
-	assert_non_null(offered(4));
-	assert_null(offered(3));
-	/* The first answer comes again. */
-	rcv(BUT(answer_to(OAE_REFLECT, 2), f.attempt = 1));
-	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
+	reflect(4);
 	reflect(2);
-	assert_int_equal(l.tx, 3);
+	/* The first answer comes again. */
+	rcv(BUT(answer_kind(OAE_VERB, REPLY), f.seq = 3));
+	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
+	reflect(1);
+	assert_int_equal(l.tx, 2);
+	assert_null(sent(OAE_OFFER));
+	reflect(3);
+	assert_int_equal(l.tx, 4);
+	assert_true(offered(5)->handle == &h[2]);
+	post_some(3, 3);
+	assert_true(offered(6)->handle == &h[3]);
+	post_verb(&h[4]);
+	assert_true(offered(7)->handle == &h[4]);
 }
 
-/* A message is reversed: no verb rests on it. */
+/* A message is reversed: no verb rests on it. But a new one waits; messages do not. */
 WINDOW_TEST(test_verb_above_message)
 {
 	post_some(1, 1);
 	post_verbs(2, 2);
 	reflect(2);
 	assert_int_equal(cancel(&h[1]), 0);
-	post_verb(&h[3]);
+	assert_int_equal(count_op(OAE_OP_BACK), 0);
+	post_some(4, 4);
 	assert_non_null(offered(3));
+	post_verb(&h[3]);
+	assert_null(sent(OAE_OFFER));
 	reflect(1);
 	assert_int_equal(l.tx, 2);
+	assert_true(offered(4)->handle == &h[3]);
 }
 
-/* Two are reversed: what is above both waits for both. */
+/* Two are reversed: what is posted again waits for both. */
 WINDOW_TEST(test_verbs_reversed)
 {
 	post_verbs(1, 3);
-	assert_int_equal(cancel(&h[1]), 0);
 	assert_int_equal(cancel(&h[2]), 0);
-	assert_non_null(offered(2));
+	assert_back(3, 3);
+	assert_voids(2, 3);
+	assert_int_equal(cancel(&h[1]), 0);
+	assert_int_equal(count_op(OAE_OP_BACK), 0);
+	assert_voids(1, 1);
+	post_verb(&h[3]);
+	assert_null(sent(OAE_OFFER));
 	reflect(1);
-	assert_null(offered(3));
+	assert_null(sent(OAE_OFFER));
+	reflect(3);
+	assert_null(sent(OAE_OFFER));
 	reflect(2);
-	assert_int_equal(offered(3)->frame.attempt, 2);
+	assert_true(offered(4)->handle == &h[3]);
 }
 
-/* What was refused was not computed; but of what had no place a copy may be late. */
+/* For good or for now refused, or without a number of its own yet: it is the same. */
 WINDOW_TEST(test_verb_refused_reversed)
 {
-	post_verbs(1, 2);
-	refuse_number(1, OAE_R_CONFLICT);
-	assert_int_equal(cancel(&h[1]), 0);
-	reflect(1);
-	assert_null(offered(2));
+	static const u16 reasons[] = { OAE_R_CONFLICT, OAE_R_BUSY, OAE_R_RANGE };
+	unsigned int i;
 
-	open_window(state);
-	post_verbs(1, 2);
-	refuse_number(1, OAE_R_RANGE);
-	assert_reversed(&h[1], OAE_E_RANGE);
-	reflect(1);
-	assert_null(offered(2));
-
-	open_window(state);
-	post_verbs(1, 2);
-	refuse_number(1, OAE_R_BUSY);
-	assert_int_equal(cancel(&h[1]), 0);
-	reflect(1);
-	assert_int_equal(offered(2)->frame.attempt, 2);
+	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
+		open_window(state);
+		post_verbs(1, 2);
+		refuse_number(1, reasons[i]);
+		if (reasons[i] != OAE_R_RANGE)
+			assert_int_equal(cancel(&h[1]), 0);
+		assert_true(ended(&h[1], OAE_REVERSED));
+		assert_back(2, 2);
+		assert_voids(1, 2);
+	}
 }
 
-/* A verb that is parked above one that is reversed waits as well. */
+/* What waits behind all that goes back first, so that it comes last. */
+WINDOW_TEST(test_verb_next_back)
+{
+	post_verbs(1, 4);
+	post_some(5, 5);
+	assert_null(sent(OAE_OFFER));
+	assert_int_equal(cancel(&h[2]), 0);
+	assert_back(5, 3);
+	assert_voids(2, 4);
+	assert_true(oae_link_wants(&l));
+}
+
+/* A number that was not given is given back: nothing above it is void. */
+WINDOW_TEST(test_verb_not_given)
+{
+	post_verbs(1, 3);
+	anew_wide();
+	assert_non_null(offered(1));
+	assert_null(offered(2));
+	assert_int_equal(cancel(&h[2]), 0);
+	assert_int_equal(count_op(OAE_OP_BACK) + a.nsends, 0);
+	reflect(1);
+	assert_true(offered(2)->handle == &h[3]);
+}
+
+/* A verb that is parked above one that is reversed goes back as well; READY does not bring it. */
 WINDOW_TEST(test_verb_parked_above)
 {
 	post_verbs(1, 2);
 	refuse_number(2, OAE_R_CONFLICT);
 	assert_int_equal(cancel(&h[1]), 0);
-	now += cfg.keepalive;
-	clear();
-	oae_offer_unpark(&l, now, &a);
-	assert_null(offered(2));
+	assert_back(2, 2);
+	assert_voids(1, 2);
 	ready(2);
-	assert_null(offered(2));
-	reflect(1);
-	assert_int_equal(offered(2)->frame.attempt, 2);
+	assert_int_equal(a.nsends, 0);
 }
 
 /*
- * So does one that has waited since the run before, although there is room for it now; a
- * message does not wait.
+ * A verb waits, too, that has no number yet in this run, although there is room for it now; a
+ * message does not.
  */
 WINDOW_TEST(test_verb_queued_above)
 {
@@ -135,7 +189,7 @@ WINDOW_TEST(test_verb_queued_above)
 
 	for (i = 0; i < 2; i++) {
 		open_window(state);
-		post_verbs(1, 2);
+		post_some(1, 2);
 		if (i)
 			post_some(3, 3);
 		else
@@ -160,8 +214,11 @@ WINDOW_TEST(test_verb_anew)
 {
 	post_verbs(1, 2);
 	assert_int_equal(cancel(&h[1]), 0);
+	assert_back(2, 2);
+	post_verb(&h[2]);
+	assert_null(sent(OAE_OFFER));
 	anew_wide();
-	assert_int_equal(offered(1)->frame.kind, OAE_VERB);
+	assert_true(offered(1)->handle == &h[2]);
 	reflect(1);
 	assert_int_equal(l.tx, 1);
 	assert_true(ended(&h[2], OAE_COMMITTED));
@@ -178,7 +235,6 @@ WINDOW_TEST(test_verb_waits)
 	post_verbs(1, 4);
 	for (i = 2; i <= 4; i++)
 		ack_number(l.tx + i, 1);
-	assert_int_equal(offered(l.tx + 1)->frame.attempt, 1);
 	assert_null(offered(l.tx + 2));
 	/* Nothing that is below says that one is lost. */
 	for (i = 0; i < 5; i++) {
@@ -207,22 +263,21 @@ static void assert_waits(u32 above)
 
 	assert_non_null(s);
 	assert_int_equal(s->frame.seq, l.rx + above);
-	assert_int_equal(s->frame.attempt, 1);
 	assert_true(s->frame.have == 1);
 }
 
 /* Here: it is computed when all below it is held, and in order. */
 WINDOW_TEST(test_compute_in_order)
 {
-	take(3, 1, OAE_VERB, PLACES);
+	take(3, OAE_VERB, PLACES);
 	assert_waits(3);
 	assert_int_equal(count_op(OAE_OP_VERB), 0);
 	/* Asked again, it still waits. */
-	take(3, 1, OAE_VERB, PLACES);
+	take(3, OAE_VERB, PLACES);
 	assert_waits(3);
-	take(2, 1, OAE_VERB, PLACES);
+	take(2, OAE_VERB, PLACES);
 	assert_waits(2);
-	take(1, 1, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE, PLACES);
 	assert_non_null(answered(1));
 	assert_int_equal(asked(), l.rx + 2);
 	assert_null(answered(2));
@@ -238,16 +293,16 @@ WINDOW_TEST(test_compute_in_order)
 /* One that is refused holds up those above it. */
 WINDOW_TEST(test_compute_refused)
 {
-	take(3, 1, OAE_VERB, PLACES);
-	take(2, 1, OAE_VERB, PLACES);
-	take(1, 1, OAE_MESSAGE, PLACES);
+	take(3, OAE_VERB, PLACES);
+	take(2, OAE_VERB, PLACES);
+	take(1, OAE_MESSAGE, PLACES);
 	computed(OAE_R_CONFLICT, 0);
 	assert_refused(2, OAE_R_CONFLICT);
 	assert_int_equal(count_op(OAE_OP_VERB), 1);
 	/* READY needs no room for it. */
 	read_one(0);
 	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 3);
-	take_verb(2, 2);
+	take_verb(2);
 	assert_non_null(answered(2));
 	assert_int_equal(op(OAE_OP_VERB)[0].seq, l.rx + 2);
 	computed(0, REPLY);
@@ -261,8 +316,8 @@ WINDOW_TEST(test_waits_shown)
 	unsigned int i, n;
 
 	for (i = 2; i <= PLACES; i++)
-		take(i, 1, OAE_VERB, PLACES);
-	take(1, 1, OAE_VERB, PLACES);
+		take(i, OAE_VERB, PLACES);
+	take(1, OAE_VERB, PLACES);
 	for (n = 0; l.asking; n++)
 		computed(0, REPLY);
 	assert_true(oae_link_more(&l));
@@ -277,8 +332,8 @@ WINDOW_TEST(test_compute_more)
 	unsigned int i, n;
 
 	for (i = 2; i <= PLACES; i++)
-		take(i, 1, OAE_VERB, PLACES);
-	take(1, 1, OAE_VERB, PLACES);
+		take(i, OAE_VERB, PLACES);
+	take(1, OAE_VERB, PLACES);
 	for (n = 0; l.asking; n++)
 		computed(0, REPLY);
 	assert_in_range(n, 2, OAE_MAX_SENDS);
@@ -292,62 +347,53 @@ WINDOW_TEST(test_compute_more)
 	assert_int_equal(l.nheld, PLACES);
 }
 
-/* A new attempt of a verb that is held: what was computed stands. */
+/* A verb that is held is offered again: what was computed stands, whatever else is said there. */
 WINDOW_TEST(test_compute_once)
 {
-	take_verb(1, 1);
-	take_verb(2, 1);
-	take(1, 2, OAE_VERB, PLACES);
+	take_verb(1);
+	take_verb(2);
+	take(1, OAE_VERB, PLACES);
 	assert_int_equal(count_op(OAE_OP_VERB), 0);
 	assert_false(op(OAE_OP_DISCARD));
-	assert_int_equal(answered(1)->frame.attempt, 2);
 	assert_int_equal(answered(1)->frame.length, OAE_REFLECT_LEN + REPLY);
 	assert_int_equal(l.nheld, 2);
-	/* A peer that says something else has it computed. */
-	rcv(BUT(offer_kind(3, OAE_VERB), f.payload_hash++));
-	assert_int_equal(asked(), l.rx + 1);
-	assert_int_equal(count_op(OAE_OP_DISCARD), 2);
-	computed(0, REPLY);
-	assert_int_equal(l.nheld, 1);
-
-	/* Without a window another verb may have the number. */
-	open_link(state);
-	rcv(offer_kind(1, OAE_VERB));
-	computed(0, REPLY);
-	rcv(offer_kind(2, OAE_VERB));
-	assert_int_equal(asked(), l.rx + 1);
+	rcv(BUT(offer_kind(OAE_VERB), f.payload_hash++));
+	assert_int_equal(count_op(OAE_OP_VERB), 0);
+	assert_false(op(OAE_OP_DISCARD));
+	assert_int_equal(answered(1)->frame.kind, OAE_VERB);
+	take(1, OAE_MESSAGE, PLACES);
+	assert_false(op(OAE_OP_DISCARD));
+	assert_int_equal(answered(1)->frame.kind, OAE_VERB);
 }
 
-/* Nothing in its place: what was computed above it is dropped, and is offered anew. */
-WINDOW_TEST(test_compute_anew)
+/* Nothing in its place: it is dropped, and what is held above it is not. */
+WINDOW_TEST(test_compute_void)
 {
-	take_verb(1, 1);
-	take(2, 1, OAE_MESSAGE, PLACES);
-	take_verb(3, 1);
-	take(1, 2, OAE_VOID, PLACES);
-	assert_int_equal(count_op(OAE_OP_DISCARD), 2);
+	take_verb(1);
+	take(2, OAE_MESSAGE, PLACES);
+	take_verb(3);
+	take(1, OAE_VOID, PLACES);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_int_equal(op(OAE_OP_DISCARD)->seq, l.rx + 1);
 	assert_int_equal(noted(OAE_N_DROPPED), 1);
-	assert_int_equal(l.nheld, 2);
-	take(3, 1, OAE_VERB, PLACES);
-	assert_int_equal(noted(OAE_N_OLD_ATTEMPT), 1);
-	assert_int_equal(a.nsends, 0);
-	take_verb(3, 2);
+	assert_int_equal(answered(1)->frame.kind, OAE_VOID);
+	assert_int_equal(l.nheld, 3);
+	/* Nothing takes the place of that. */
+	take(1, OAE_VERB, PLACES);
+	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
+	assert_int_equal(count_op(OAE_OP_VERB) + a.nsends, 0);
+	take(3, OAE_VOID, PLACES);
 	commit_to(3);
-	assert_int_equal(count_op(OAE_OP_APPLY), 1);
-
-	/* But a message is none of its business. */
-	take(1, 1, OAE_MESSAGE, PLACES);
-	take_verb(2, 1);
-	take(1, 2, OAE_VOID, PLACES);
-	assert_int_equal(l.nheld, 2);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
+	assert_int_equal(count_op(OAE_OP_APPLY), 0);
 }
 
 /* An end that closes takes nothing that has waited. */
 WINDOW_TEST(test_compute_closing)
 {
-	take(2, 1, OAE_VERB, PLACES);
+	take(2, OAE_VERB, PLACES);
 	close_link();
-	take(1, 2, OAE_VOID, PLACES);
+	take(1, OAE_VOID, PLACES);
 	assert_int_equal(count_op(OAE_OP_VERB), 0);
 	assert_refused(2, OAE_R_BUSY);
 }
@@ -355,12 +401,24 @@ WINDOW_TEST(test_compute_closing)
 /* The run ends: what waits is forgotten. */
 WINDOW_TEST(test_compute_froze)
 {
-	take(2, 1, OAE_VERB, PLACES);
+	take(2, OAE_VERB, PLACES);
 	anew_wide();
 	assert_int_equal(l.nwait, 0);
-	take(1, 1, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE, PLACES);
 	assert_int_equal(count_op(OAE_OP_VERB), 0);
-	take_verb(2, 1);
+	take_verb(2);
+}
+
+/* Between the runs nothing rests on it: what is above keeps its place. */
+WINDOW_TEST(test_reversed_frozen)
+{
+	post_verb(&h[1]);
+	post(&h[2], 1, 0);
+	port_down();
+	assert_int_equal(cancel(&h[1]), 0);
+	assert_int_equal(count_op(OAE_OP_BACK), 0);
+	rcv(BUT(resolved(), f.sync.caps = PLACES - 1));
+	assert_ptr_equal(offered(1)->handle, &h[2]);
 }
 
 UNIT_MAIN("verbs in a window")

@@ -141,8 +141,9 @@ RULE(test_reversed)
 	before = b->word[tx->word];
 	pass(B, OAE_OFFER);
 	sim_cancel(a, tx);
-	pass(B, OAE_REVERSE);
 	assert_reversed(tx, OAE_E_SIGNAL);
+	assert_int_equal(b->by[tx->word], SIM_LINK);
+	pass(B, OAE_OFFER);			/* nothing, in its place */
 	assert_int_equal(b->by[tx->word], SIM_FREE);
 	assert_true(b->word[tx->word] == before);
 	flow();

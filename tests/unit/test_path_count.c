@@ -16,7 +16,7 @@ static void carry_out(struct oae_actions *some)
 	some->done = 0;
 }
 
-/* A link with a window, or without, and two paths. */
+/* A link with a window of one, or a larger one, and two paths. */
 static int begin_paths(void)
 {
 	oae_paths_init(&ps, &l, 1500, true, now);
@@ -387,7 +387,7 @@ COUNT_TEST(test_asked_in_this_run)
 	assert_int_equal(loss->lost, 0);
 }
 
-/* By another path than that in use; of another number, or attempt. */
+/* By another path than that in use; of another number, or kind. */
 WIDE_TEST(test_answer_of_none)
 {
 	ask_again();
@@ -408,7 +408,7 @@ WIDE_TEST(test_answer_of_none)
 	wide(state);
 	ask_again();
 	hear(BUT(reflection(), f.seq += 70, f.ack = 2, f.map = 1));
-	hear(BUT(reflection(), f.attempt++, f.ack = 2, f.map = 1));
+	hear(BUT(reflection(), f.kind = OAE_VOID, f.ack = 2, f.map = 1));
 	hear(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = 2, f.map = 1));
 	assert_int_equal(loss->lost, 0);
 }
@@ -492,7 +492,7 @@ WIDE_TEST(test_overtaken)
 	heard(80, ~0U);
 	assert_int_equal(loss->lost, 1);
 	pass(first);
-	hear(BUT(late(first), f.attempt++));
+	hear(BUT(late(first), f.kind = OAE_VOID));
 	assert_int_equal(loss->lost, 1);
 	hear(late(first));
 	assert_int_equal(loss->lost, 0);

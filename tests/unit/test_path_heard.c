@@ -278,7 +278,7 @@ static void would_lose(void)
 PATH_TEST(test_gone_held)
 {
 	alone();
-	rcv(slice(1, 0, OAE_F_LAST));
+	rcv(slice(0, OAE_F_LAST));
 	would_lose();
 }
 
@@ -300,7 +300,7 @@ PATH_TEST(test_gone_express)
 PATH_TEST(test_gone_unseen)
 {
 	alone();
-	rcv(slice(1, 0, OAE_F_EXPRESS | OAE_F_LAST));
+	rcv(slice(0, OAE_F_EXPRESS | OAE_F_LAST));
 	would_lose();
 }
 
@@ -404,7 +404,7 @@ PATH_TEST(test_resolved_by_what_is_none)
 
 /* Frames by which an end asks. */
 static const bool own[OAE_OPCODE_END] = {
-	[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_REVERSE] = true, [OAE_ASK] = true,
+	[OAE_OFFER] = true, [OAE_COMMIT] = true, [OAE_ASK] = true,
 };
 
 /* Of a peer that takes no paths. */

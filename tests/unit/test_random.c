@@ -220,9 +220,6 @@ static u64 a_while(struct sim *w, const struct climate *c)
 
 static void fair_weather_check(struct sim *w)
 {
-	/* Parked until the attempts were used up: the ends synchronise, by the rules. */
-	if (w->notes[OAE_N_ATTEMPTS])
-		return;
 	if (w->notes[OAE_N_STALL] || w->notes[OAE_N_PEER_FROZE] ||
 	    w->notes[OAE_N_DOWN] || w->notes[OAE_N_RESOLVED])
 		sim_fail(w, "G4: no faults, but the link failed");
@@ -281,8 +278,7 @@ static void everything_happened(const unsigned long *notes)
 
 	for (i = 0; i < OAE_NOTE_END; i++) {
 		switch (i) {
-		case OAE_N_ATTEMPTS:	/* rare */
-		case OAE_N_WORN:	/* rarer */
+		case OAE_N_WORN:	/* rare */
 		case OAE_N_IMPOSSIBLE:	/* never, between honest ends */
 		case OAE_N_BROKEN:
 		case OAE_N_MISMATCH:

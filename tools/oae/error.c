@@ -36,7 +36,7 @@ static const struct meaning outcomes[] = {
 	{ EACCES, "the region does not permit it; there: oae expose --perm", NULL },
 	{ EBADMSG, "the peer cannot read it", NULL },
 	{ EOWNERDEAD, "an end of the link died, and with it what was decided; ask the peer", NULL },
-	{ EINPROGRESS, "it can no longer be reversed, and its outcome is not known yet", NULL },
+	{ EINPROGRESS, "the peer may have it, and its outcome is not known yet", NULL },
 	{ EOVERFLOW, "committed; its result did not fit", NULL },
 };
 

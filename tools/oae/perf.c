@@ -42,7 +42,7 @@ static const struct argp_option options[] = {
 	{ "size", 's', "BYTES", 0, "of a message (64)", 0 },
 	{ "depth", OPT_DEPTH, "N", 0, "messages under way on each channel (1)", 0 },
 	{ "vcs", OPT_VCS, "N", 0, "channels from --vc on (1), of a server with --vc, too", 0 },
-	{ "express", 'e', NULL, 0, "delivered at once; cannot be reversed any more", 0 },
+	{ "express", 'e', NULL, 0, "delivered at once", 0 },
 	{ "oneway", OPT_ONEWAY, NULL, 0, "the server takes them; what is done otherwise", 0 },
 	{ "rtt", OPT_RTT, NULL, 0, "the server sends each back: half of the round trip", 0 },
 	{ "wait", 'w', "SECONDS", 0, "for an outcome; then it is reversed", 0 },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* oae send: one transaction, until its outcome is known. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ static const char doc[] =
 
 static const struct argp_option options[] = {
 	{ "file", OPT_FILE, "FILE", 0, "a file of any length, for `oae recv --file`", 0 },
-	{ "express", 'e', NULL, 0, "delivered at once; cannot be reversed any more", 0 },
+	{ "express", 'e', NULL, 0, "delivered at once", 0 },
 	{ "wait", 'w', "SECONDS", 0, "for the outcome; then it is reversed", 0 },
 	{ "deadline", OPT_WAIT_MS, "MS", OPTION_HIDDEN, NULL, 0 },
 	{ "quiet", 'q', NULL, 0, "say nothing when it is committed", 0 },
@@ -149,6 +150,8 @@ int cmd_send(int argc, char **argv)
 	}
 	begin = now_ns();
 	err = transact(&t, post, &message);
+	if (err == EINPROGRESS)
+		err = transact_more(&t);
 	status = report(&a, err, message.iov_len, now_ns() - begin);
 	transact_free(&t);
 	close(t.fd);

@@ -34,7 +34,7 @@ static const char doc[] =
 	"  oae -j show                      for programs\n"
 	"\n"
 	"OFFER: what goes out: - nothing, out in flight, parked refused for now, queued waits.\n"
-	"HOLD: what comes in: partial, held, refused, reversed, kept.\n"
+	"HOLD: what comes in: partial, held, refused, kept.\n"
 	"TX, RX: number of the last transaction committed, delivered.\n"
 	"QUEUE, UNREAD: transactions that wait for their turn, for a reader.\n"
 	"WINDOW: transactions under way, the most that may be now, and the most agreed on.\n"

@@ -33,20 +33,30 @@ static int over(struct transact *t, unsigned long long end)
 	return now_ns() >= end ? ETIME : 0;
 }
 
+/* The next outcome that is waited for: those of before come first. NULL: as oae_next_outcome(). */
+static const struct oae_outcome_rec *next(struct transact *t)
+{
+	const struct oae_outcome_rec *rec;
+
+	while ((rec = oae_next_outcome(t->fd, &t->batch)) && t->untold)
+		t->untold--;
+	return rec;
+}
+
 /*
- * Its errno, or 0; EINPROGRESS: not known, and *why it is not waited for. @end NEVER: however
- * long.
+ * Its errno, or 0; EINPROGRESS: not known, and t->why says why it is not waited for. @end NEVER:
+ * however long.
  */
-static int collect(struct transact *t, unsigned long long end, int *why)
+static int collect(struct transact *t, unsigned long long end)
 {
 	for (;;) {
-		t->rec = oae_next_outcome(t->fd, &t->batch);
+		t->rec = next(t);
 		if (t->rec)
 			return t->rec->err;
 		if (errno)
 			return errno;
-		*why = end == NEVER ? 0 : over(t, end);
-		if (*why)
+		t->why = end == NEVER ? 0 : over(t, end);
+		if (t->why)
 			return EINPROGRESS;
 		pass(t, POLLPRI, end);
 	}
@@ -57,11 +67,18 @@ static unsigned long long end_of(const struct transact *t)
 	return t->wait_ms ? now_ns() + t->wait_ms * 1000000ULL : NEVER - 1;
 }
 
+/* Of what was taken back: not that it was, but why. */
+static int reversed(int err, int why)
+{
+	return err == ECANCELED && why ? why : err;
+}
+
 static int try(struct transact *t, int (*post)(int fd, void *data), void *data)
 {
 	unsigned long long end = end_of(t);
-	int err, why, unused;
+	int err, why;
 
+	t->why = 0;
 	while (post(t->fd, data)) {
 		if (errno != EAGAIN)
 			return errno;
@@ -70,13 +87,15 @@ static int try(struct transact *t, int (*post)(int fd, void *data), void *data)
 			return why;
 		pass(t, POLLOUT, end);
 	}
-	err = collect(t, end, &why);
+	err = collect(t, end);
 	if (err != EINPROGRESS)
 		return err;
-	if (oae_cancel(t->fd, 0) && errno == EINPROGRESS)
+	if (oae_cancel(t->fd, 0) && errno == EINPROGRESS) {
+		t->untold++;
 		return EINPROGRESS;
-	err = collect(t, NEVER, &unused);
-	return err == ECANCELED ? why : err;
+	}
+	why = t->why;
+	return reversed(collect(t, NEVER), why);
 }
 
 int transact(struct transact *t, int (*post)(int fd, void *data), void *data)
@@ -89,8 +108,12 @@ int transact(struct transact *t, int (*post)(int fd, void *data), void *data)
 
 int transact_more(struct transact *t)
 {
-	int unused, err = collect(t, end_of(t), &unused);
+	int why = t->why, err;
 
+	t->untold--;
+	err = reversed(collect(t, end_of(t)), why);
+	if (err == EINPROGRESS)
+		t->untold++;
 	outcome_waits(t->fd, err);
 	return err;
 }

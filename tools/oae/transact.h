@@ -17,6 +17,8 @@ struct transact {
 	unsigned int wait_ms;		/* then it is reversed; 0: no limit */
 	bool deaf;			/* a signal that came does not take it back */
 	bool (*vain)(struct transact *t);	/* it need not be sent any more; NULL: never */
+	int why;			/* it is not waited for any longer: an errno */
+	unsigned int untold;		/* outcomes to come that nobody waits for */
 	uint32_t events;		/* out: OAE_EVENT_*, all that were taken */
 	const struct oae_outcome_rec *rec;	/* out: of what is committed */
 	struct oae_outcomes batch;	/* out: with its result */
@@ -24,10 +26,10 @@ struct transact {
 
 /*
  * Posts it by @post, which returns -1 and sets errno if it is not. Returns the errno of its
- * outcome, 0 for committed; EINPROGRESS if it can no longer be reversed. In vain: ECANCELED.
+ * outcome, 0 for committed; EINPROGRESS if the peer may have it. In vain: ECANCELED.
  */
 int transact(struct transact *t, int (*post)(int fd, void *data), void *data);
-/* After EINPROGRESS: waits as long again. Returns the same. */
+/* After EINPROGRESS: waits as long again for that one. Returns the same. */
 int transact_more(struct transact *t);
 void transact_free(struct transact *t);
 

@@ -241,7 +241,6 @@ void h_noted(struct h_event *ev, u8 note)
 	case OAE_N_STALL:
 	case OAE_N_PEER_FROZE:
 	case OAE_N_NOLINK:
-	case OAE_N_ATTEMPTS:
 	case OAE_N_WORN:
 	case OAE_N_PORT:
 		froze(w, e);

@@ -93,9 +93,8 @@ void trace_frame(struct world *w, const struct end *e, unsigned int cable,
 	n += snprintf(text + n, sizeof(text) - n, "%s%s %08x>%08x tx %u rx %u", what,
 		      oae_opcode_name(f->opcode), f->src_ltag, f->dst_ltag,
 		      f->tx, f->rx);
-	if (f->attempt)
-		n += snprintf(text + n, sizeof(text) - n, " seq %u.%u", f->seq,
-			      f->attempt);
+	if (f->seq)
+		n += snprintf(text + n, sizeof(text) - n, " seq %u", f->seq);
 	if (f->opcode == OAE_OFFER)
 		n += snprintf(text + n, sizeof(text) - n, " slice %u", f->slice);
 	if (f->reason)
