@@ -860,12 +860,12 @@ inline offer_committed()
 	if
 	:: L.offer[0].express ->
 		L.peer_rx = L.tx;
-		L.await_done = 0;
 		L.done_seq = 0;
 		if
-		:: L.offer[0].confirm -> confirmed_now()
+		:: L.offer[0].confirm || L.await_done -> confirmed_now()
 		:: else
-		fi
+		fi;
+		L.await_done = 0
 	:: !L.offer[0].express && ((L.offer[0].confirm && !L.offer[0].recalled) ||
 				   L.closing || L.peer_closing) ->
 		L.await_done = 1;

@@ -50,9 +50,10 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_window_committed(l, &n->p);
 	if (express) {
 		l->peer_rx = l->tx;
-		l->await_done = false;
-		if (confirm)
+		/* With it all before it is delivered. */
+		if (confirm || l->await_done)
 			oae_op(a, OAE_OP_CONFIRMED)->seq = l->tx;
+		l->await_done = false;
 	} else if (confirm || oae_takes_nothing(l) || l->peer_closing) {
 		l->await_done = true;
 		l->done_seq = l->tx;
@@ -403,9 +404,9 @@ static void answer_progress(struct oae_link *l, struct oae_lane *n, u64 missing,
 
 /* The peer misses slices: of what was sent they are lost. All are sent. */
 static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struct oae_frame *f,
-			     u64 now, struct oae_actions *a)
+			     u64 have, u64 now, struct oae_actions *a)
 {
-	u64 missing = oae_slice_mask(n->p.nslices) & ~f->have, lost = missing & n->sent;
+	u64 missing = oae_slice_mask(n->p.nslices) & ~have, lost = missing & n->sent;
 	bool certain = n->asked && oae_number_heard(f, n->asked);
 
 	oae_note(a, OAE_N_GAP_HEARD);
@@ -421,7 +422,7 @@ static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struc
 	/* There was room. */
 	if (n->asks)
 		l->wary = false;
-	if (f->have)
+	if (have)
 		oae_lane_clean(l, f->seq);
 	else
 		/* Nothing of this run is there; perhaps all that an earlier one has left is. */
@@ -532,9 +533,15 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_note(a, OAE_N_OLD_CONTENT);
 		return;
 	}
+	answer_passed(l, f, a);
+	if (answer_for_now(f->reason) && !oae_number_heard(f, n->pn)) {
+		/* It stands refused since before, and what was offered since is lost. */
+		answer_send_rest(l, n, f, 0, now, a);
+		oae_offer_pump(l, now, a);
+		return;
+	}
 	if (f->seq == l->tx + 1)
 		l->longs = 0;
-	answer_passed(l, f, a);
 	answer_refused(l, n, f, now, a);
 	answer_ask_done(l, a);
 }
@@ -566,7 +573,7 @@ void oae_rcv_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 		/* It is about what was sent before. */
 		oae_note(a, OAE_N_OLD_CONTENT);
 	else if (oae_slice_mask(n->p.nslices) & ~f->have)
-		answer_send_rest(l, n, f, now, a);
+		answer_send_rest(l, n, f, f->have, now, a);
 	else
 		answer_waits(l, n);
 	oae_offer_pump(l, now, a);

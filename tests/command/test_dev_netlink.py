@@ -418,7 +418,7 @@ class Specification(NetlinkTest):
 class Events(NetlinkTest):
     """The group link: what becomes of links and ports, each event with its number."""
 
-    NOTES = ("opened resolved stall peer_froze nolink attempts worn port impossible down up"
+    NOTES = ("opened resolved stall peer_froze nolink mismatch worn port impossible down up"
              " peer_new broken unconfirmed held_lost rejected close gone").split()
 
     def noted(self):

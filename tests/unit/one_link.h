@@ -201,7 +201,7 @@ static inline void computed(u16 reason, u16 reply)
 
 static inline void refuse(u16 reason)
 {
-	rcv(BUT(answer(OAE_REFUSE), f.reason = reason));
+	rcv(BUT(answer(OAE_REFUSE), f.reason = reason, f.map = ~0U));
 }
 
 /* The peer has these slices. */

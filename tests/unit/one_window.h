@@ -93,7 +93,12 @@ static inline void ack_number(u32 seq, u64 have)
 
 static inline void refuse_number(u32 seq, u16 reason)
 {
-	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = reason));
+	const struct oae_lane *n = oae_lane(&l, seq);
+	u32 back = oae_lane_pn(n) - n->pn;
+
+	/* It has heard what was offered last. Of the others it says nothing. */
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = reason,
+		f.map = back ? 1U << (back - 1) : 0));
 }
 
 /* The peer has room for the numbers up to this. */

@@ -806,6 +806,22 @@ WINDOW_TEST(test_ack_of_waiting)
 	assert_null(offered(tx + 2));
 }
 
+/* What was offered again is lost, and ASK finds the refusal of before: it is sent once more. */
+LINK_TEST(test_refused_since)
+{
+	post(&x, 3, 0);
+	refuse(OAE_R_BUSY);
+	rcv(frame(OAE_READY));
+	assert_int_equal(sent(OAE_OFFER)->slices, 7);
+	clear();
+	oae_link_ask(&l, &a);
+	rcv(BUT(answer(OAE_REFUSE), f.reason = OAE_R_BUSY));
+	assert_int_equal(noted(OAE_N_PARKED), 0);
+	assert_int_equal(sent(OAE_OFFER)->slices, 7);
+	refuse(OAE_R_BUSY);
+	assert_int_equal(noted(OAE_N_PARKED), 1);
+}
+
 /* Of what was reversed while the link was frozen the peer may have slices. */
 LINK_TEST(test_resume_reversed)
 {

@@ -118,7 +118,7 @@ static void reflect_void(u32 seq)
 
 static void refuse_for(u32 seq, u16 reason)
 {
-	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = reason));
+	rcv(BUT(answer_to(OAE_REFUSE, seq), f.reason = reason, f.map = ~0U));
 }
 
 /* What was handed back, in the order of the ops. */

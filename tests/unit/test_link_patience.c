@@ -342,7 +342,7 @@ WINDOW_TEST(test_answered_and_passed)
 			rcv(BUT(answer_to(OAE_ACK, 2), f.ack = l.pn - 1, f.map = ~0U, f.have = 1));
 		if (what == 2)		/* refused */
 			rcv(BUT(answer_to(OAE_REFUSE, 2), f.reason = OAE_R_CONFLICT,
-				f.ack = l.pn - 1, f.map = ~0U << 4));
+				f.ack = l.pn - 1, f.map = ~0U << 4 | 4));
 		for (i = 0; i < a.nsends; i++)
 			assert_int_not_equal(a.send[i].frame.seq, what ? 2 : 0);
 		assert_int_equal(a.nsends, 1);

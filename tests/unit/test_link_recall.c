@@ -194,6 +194,22 @@ LINK_TEST(test_never_offered)
 	assert_null(sent(OAE_OFFER));
 }
 
+/* With it all before it is delivered: whoever has asked for that is told. */
+LINK_TEST(test_confirms)
+{
+	post(&y, 1, 0);
+	rcv(answer(OAE_REFLECT));
+	assert_false(oae_link_all_confirmed(&l));
+	post_express();
+	clear();
+	oae_link_confirm(&l, now, &a);
+	assert_null(op(OAE_OP_CONFIRMED));
+	rcv(delivered());
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_int_equal(op(OAE_OP_CONFIRMED)->seq, l.tx);
+	assert_true(oae_link_all_confirmed(&l));
+}
+
 /* Refused for good it was never delivered: its writer is told at once. */
 LINK_TEST(test_refused_for_good)
 {
