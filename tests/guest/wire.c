@@ -116,6 +116,7 @@ size_t wire_build(const struct wire_frame *f, uint8_t *buf)
 	put32(p + OAE_OFF_TX, f->tx);
 	put32(p + OAE_OFF_RX, f->rx);
 	put32(p + OAE_OFF_SEQ, f->seq);
+	p[OAE_OFF_ZERO] = 0;
 	p[OAE_OFF_ROOM] = f->room;
 	p[OAE_OFF_REASON] = f->reason;
 	p[OAE_OFF_MARKS] = f->marks;
