@@ -134,8 +134,8 @@ void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /*
- * What was in flight is not any more. Did it say what DONE would (protocol 4.4)? Nobody has asked
- * for DONE while it was. It does not if it was refused before the peer heard of the commit.
+ * A refusal ends what was in flight. Did it say what DONE would (protocol 4.4)? DONE is not asked
+ * for while an offer is in flight, and a refusal of before the commit does not say it.
  */
 static void answer_ask_done(struct oae_link *l, struct oae_actions *a)
 {
@@ -509,12 +509,6 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 	}
 }
 
-/* Is the offer refused for now? Then what was offered since may be taken. */
-static bool answer_for_now(u8 reason)
-{
-	return reason == OAE_R_BUSY || reason == OAE_R_NO_HALF || reason == OAE_R_CONFLICT;
-}
-
 /**
  * oae_rcv_refuse() - handle REFUSE (protocol 4.1, step 2)
  * @l: the link, OPEN; the frame is of this run
@@ -529,12 +523,12 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	if (!n)
 		return;
-	if (answer_for_now(f->reason) && oae_dist(n->pn, f->ack) < 0) {
+	if (oae_is_for_now(f->reason) && oae_dist(n->pn, f->ack) < 0) {
 		oae_note(a, OAE_N_OLD_CONTENT);
 		return;
 	}
 	answer_passed(l, f, a);
-	if (answer_for_now(f->reason) && !oae_number_heard(f, n->pn)) {
+	if (oae_is_for_now(f->reason) && !oae_number_heard(f, n->pn)) {
 		/* It stands refused since before, and what was offered since is lost. */
 		answer_send_rest(l, n, f, 0, now, a);
 		oae_offer_pump(l, now, a);

@@ -3,7 +3,7 @@
  * What the responder holds (doc/protocol.md sections 4.2 and 4.11): kept, dropped, kept over a
  * freeze, and delivered when the initiator has committed. It never decides. Pure, see link.h.
  *
- * What is held is above rx. By the state of a number:
+ * Numbers that are held are above rx. By the state of a number:
  *
  *   NONE      no slice is here
  *   PARTIAL   some slices are here

@@ -254,7 +254,7 @@ enum oae_offer_state {
 	OAE_OFFER_OUT,		/* in flight */
 	OAE_OFFER_PARKED,	/* refused for now */
 	OAE_OFFER_REFLECTED,	/* waits until those below it are committed */
-	OAE_OFFER_QUEUED,	/* not offered in this run: its number may change */
+	OAE_OFFER_QUEUED,	/* to be offered, for the first time in this run or again */
 };
 
 #define OAE_MTU_TRIES	3	/* of each size that is asked for */
@@ -480,7 +480,7 @@ struct oae_link {
 	u8 ntaken;		/* numbers above rx that take room */
 	u8 nheld;		/* numbers above rx that are held */
 	u8 nwait;		/* verbs that wait for what is below them */
-	u8 nvoid;		/* nothing was offered so often, and is not reflected */
+	u8 nvoid;		/* VOIDs that are not reflected yet */
 	u8 ndelivered;		/* messages that this event has delivered */
 	u8 cwnd;		/* numbers that the network bears */
 	u8 ssthresh;		/* up to here cwnd grows with each commit */

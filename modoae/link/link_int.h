@@ -113,6 +113,12 @@ static inline bool oae_post_several(const struct oae_post *p)
 	return p->kind == OAE_PACK || p->flags & OAE_POST_JOINED;
 }
 
+/* Is an offer refused for now, and not for good? Then what is offered again may be taken. */
+static inline bool oae_is_for_now(u16 reason)
+{
+	return reason == OAE_R_BUSY || reason == OAE_R_NO_HALF || reason == OAE_R_CONFLICT;
+}
+
 /* Is this kind delivered to the reader, for whom there must be room? */
 static inline bool oae_kind_is_read(u8 kind)
 {

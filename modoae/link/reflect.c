@@ -72,8 +72,7 @@ static void hold_refuse(struct oae_link *l, u32 seq, u16 reason, bool said,
 /* Is what was refused judged anew? Not before the peer has heard of it, nor if it was for good. */
 static bool hold_judges_anew(const struct oae_hold *h)
 {
-	return h->said && (h->reason == OAE_R_BUSY || h->reason == OAE_R_NO_HALF ||
-			   h->reason == OAE_R_CONFLICT);
+	return h->said && oae_is_for_now(h->reason);
 }
 
 /* Is this the first of what is offered? Nothing (VOID) takes the place of all else. */

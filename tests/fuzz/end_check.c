@@ -530,7 +530,7 @@ static void check_more(struct end *e, const struct oae_send *s)
 	check_good(&f, zeros, n);
 }
 
-/* What was said of this number in this run; anew, if it is the first frame of it. */
+/* The record of the answers about a number in this run; a new one at its first frame. */
 static struct end_answer *answer_of(struct end *e, const struct oae_frame *f)
 {
 	struct end_answer *said = &e->said[h_lane(f->seq)];
@@ -543,7 +543,7 @@ static struct end_answer *answer_of(struct end *e, const struct oae_frame *f)
 	return said;
 }
 
-/* What is reflected of a number, or refused for good, stays so in a run, but for nothing (VOID). */
+/* An answer that reflects, or refuses for good, stays the same in a run, until VOID comes. */
 static void check_answer(struct end *e, const struct oae_frame *f)
 {
 	struct end_answer *said = answer_of(e, f);
@@ -629,7 +629,7 @@ static void check_ask(const struct end *e, const struct oae_frame *f)
 		fuzz_breach("ASK for %u, kind %u, which was not offered last", f->seq, f->kind);
 }
 
-/* What is here of the number is said; of nothing that takes its place, that nothing is. */
+/* An ACK says which slices are here; one about VOID, that none are. */
 static void check_ack(const struct end *e, const struct oae_frame *f)
 {
 	const struct oae_hold *h = oae_hold_of(&e->link, f->seq);

@@ -484,7 +484,7 @@ class Sequence(OneScript):
                 self.assertEqual(self.tag(peer)["hold"], "refused")
         self.assertEqual(self.a.read_each(), [first])
         self.assertGreaterEqual(peer.expect(oae.READY).seq, 2)
-        # Whatever comes of it is judged anew, late copies, too.
+        # Each frame of the message is judged anew, late copies, too.
         peer.offer(data, only=[2], marks=0)
         peer.offer(data, only=[0, 1])
         peer.expect(oae.REFLECT, seq=2, payload=oae.reflect_body(oae.cut(data, 1452)))

@@ -303,21 +303,27 @@ LINK_TEST(test_parked_and_frozen)
 
 /* --- over a freeze --- */
 
-/* Recalled before the freeze, or while frozen: nothing is offered in the next run. */
+/* Recalled before a freeze, 1 or 2: while frozen; 2: parked before. */
+static void recalled_over_freeze(void **state, unsigned int when)
+{
+	open_link(state);
+	post_express();
+	if (when == 2)
+		refuse(OAE_R_BUSY);
+	if (when)
+		port_down();
+	recall();
+	if (!when)
+		port_down();
+}
+
+/* Nothing is offered in the next run. */
 TEST(test_resolved_undelivered)
 {
 	unsigned int when;
 
 	for (when = 0; when < 3; when++) {
-		open_link(state);
-		post_express();
-		if (when == 2)
-			refuse(OAE_R_BUSY);
-		if (when)
-			port_down();
-		recall();
-		if (!when)
-			port_down();
+		recalled_over_freeze(state, when);
 		assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 		assert_null(sent(OAE_OFFER));
 		rcv(resolved());
@@ -332,15 +338,7 @@ TEST(test_resolved_delivered)
 	unsigned int when;
 
 	for (when = 0; when < 3; when++) {
-		open_link(state);
-		post_express();
-		if (when == 2)
-			refuse(OAE_R_BUSY);
-		if (when)
-			port_down();
-		recall();
-		if (!when)
-			port_down();
+		recalled_over_freeze(state, when);
 		rcv(BUT(resolved(), f.rx++));
 		assert_int_equal(l.state, OAE_OPEN);
 		assert_null(sent(OAE_OFFER));
