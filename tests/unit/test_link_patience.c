@@ -354,6 +354,22 @@ WINDOW_TEST(test_answered_and_passed)
 	}
 }
 
+/* A refusal for good answers the number: that it has not heard its last frame is no loss. */
+WINDOW_TEST(test_refused_and_passed)
+{
+	unsigned int i, limit = oae_window_limit(&l);
+
+	post(&h[1], 3, 0);
+	for (i = 0; i < 4; i++) {
+		clear();
+		oae_link_ask(&l, &a);
+	}
+	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_TOO_BIG, f.ack = l.pn));
+	assert_reversed(&h[1], OAE_E_TOO_BIG);
+	assert_int_equal(noted(OAE_N_REPAIRED), 0);
+	assert_int_equal(oae_window_limit(&l), limit);
+}
+
 /* A REFLECT says what room there is now. */
 WINDOW_TEST(test_room_when_asked)
 {
