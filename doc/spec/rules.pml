@@ -175,14 +175,8 @@ inline lane_recall(at, how)
 	:: !L.offer[at].recalled ->
 		L.offer[at].express = 0;
 		L.offer[at].ready = 0;
-		if
-		:: L.state == OPEN && at < L.given ->
-			L.offer[at].state = OFFER_QUEUED;
-			L.offer[at].due = DUE_ALL
-		:: else ->
-			L.offer[at].state = OFFER_OUT;
-			L.offer[at].due = DUE_NOT
-		fi
+		L.offer[at].state = (L.state == OPEN -> OFFER_QUEUED : OFFER_OUT);
+		L.offer[at].due = DUE_ALL
 	:: else
 	fi;
 	L.offer[at].recalled = how

@@ -169,11 +169,9 @@ void oae_lane_recall(struct oae_link *l, u32 seq, u16 err)
 		lane_void(l, seq);
 		n->p.handle = handle;
 		n->p.flags = confirm;
-		if (l->state != OAE_OPEN || seq - l->tx > l->given) {
-			/* Resolving offers it, or the pump. */
-			oae_lane_not_due(l, n);
+		/* Resolving offers it: it is in flight as before. */
+		if (l->state != OAE_OPEN)
 			n->state = OAE_OFFER_OUT;
-		}
 	}
 	/* The first reason is told. */
 	if (!n->recalled || n->recalled == OAE_RECALL_BACK)
@@ -258,7 +256,7 @@ void oae_lane_froze(struct oae_link *l)
  * oae_offer_requeue() - a new run: its numbers are given anew (protocol 4.5)
  * @l: the link, which resolves
  *
- * An express that was offered is in flight, and so keeps its number.
+ * An express that was offered keeps its number, and the caller offers it at once.
  */
 void oae_offer_requeue(struct oae_link *l)
 {
@@ -267,12 +265,11 @@ void oae_offer_requeue(struct oae_link *l)
 
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
 		n = oae_lane(l, seq);
-		n->due = OAE_DUE_NOT;
+		oae_lane_not_due(l, n);
 		n->offered = false;
-		n->state = oae_lane_reversible(n) ? OAE_OFFER_QUEUED : OAE_OFFER_OUT;
+		n->state = OAE_OFFER_QUEUED;
 	}
 	l->given = 0;
-	l->ndue = 0;
 	l->nparked = 0;
 	l->nvoid = l->nlanes && oae_first_lane(l)->recalled;
 }

@@ -243,7 +243,7 @@ void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 	struct oae_lane *n = oae_first_lane(l);
 
 	n->doubt = false;
-	if (!n->offered && !n->recalled)
+	if (!n->offered)
 		oae_offer_too_long(l, l->tx + 1, now, a);
 }
 

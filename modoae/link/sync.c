@@ -414,13 +414,15 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	 * run, whose SYNC_ACK and express are on their way (protocol 4.3).
 	 */
 	oae_first_lane(l)->doubt = f->opcode == OAE_SYNC && oae_express_out(l);
-	was_out = l->nlanes && (oae_express_out(l) || oae_first_lane(l)->state == OAE_OFFER_OUT);
+	was_out = oae_first_lane(l)->state == OAE_OFFER_OUT;
 
 	sync_opened(l, f, now, a);
 	oae_offer_requeue(l);
 	oae_send_sync(l, OAE_SYNC_ACK, l->peer_ltag, a);
 
-	if (settles && was_out && oae_mtu_fits(l, &oae_first_lane(l)->p))
+	/* Other than an express, what is too long now can wait. */
+	if (settles && (oae_express_out(l) ||
+			(was_out && oae_mtu_fits(l, &oae_first_lane(l)->p))))
 		oae_offer_again(l, l->tx + 1, now, a);
 	else
 		oae_offer_pump(l, now, a);

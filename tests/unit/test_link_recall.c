@@ -396,8 +396,8 @@ TEST(test_in_doubt)
 	}
 }
 
-/* Too long for this run it waited for a proof: nothing in its place is not too long. */
-LINK_TEST(test_in_doubt_too_long)
+/* One that does not fit 64 short frames. */
+static void post_long_express(void)
 {
 	rcv(BUT(asked_by_sync(), f.sync.max_len = 10000));
 	rcv(BUT(frame(OAE_SYNC_ACK), f.sync.max_len = 10000));
@@ -406,6 +406,12 @@ LINK_TEST(test_in_doubt_too_long)
 		.nslices = 6, .flags = X,
 	});
 	assert_non_null(sent(OAE_OFFER));
+}
+
+/* Too long for this run it waited for a proof: nothing in its place is not too long. */
+LINK_TEST(test_in_doubt_too_long)
+{
+	post_long_express();
 	set_mtu(128);
 	rcv(BUT(asked_by_sync(), f.sync.max_len = 10000));
 	assert_int_equal(l.state, OAE_OPEN);
@@ -613,6 +619,32 @@ LINK_TEST(test_settling_ready)
 		assert_recalled();
 		anew();
 		assert_recalled();
+	}
+}
+
+/*
+ * This run cannot carry the express. The proof that the peer has not delivered it ends it: the
+ * end that settles asks for that, and is told by whoever has resolved already.
+ */
+LINK_TEST(test_settling_too_long)
+{
+	unsigned int frozen;
+
+	for (frozen = 0; frozen < 2; frozen++) {
+		open_link(state);
+		post_long_express();
+		clear();
+		oae_link_settle(&l, now + 1000 * MS, now, &a);
+		set_mtu(128);
+		rcv(BUT(asked_by_sync(), f.opcode = frozen ? OAE_SYNC : OAE_SYNC_ACK));
+		assert_int_equal(l.state, OAE_OPEN);
+		if (frozen) {
+			assert_true(oae_link_settling(&l));
+			fire_at(l.timer_at);
+			assert_int_equal(sent(OAE_COMMIT)->frame.flags, OAE_F_WANT_DONE);
+			rcv(frame(OAE_DONE));
+		}
+		assert_reversed(&x, OAE_E_TOO_BIG);
 	}
 }
 
