@@ -48,11 +48,6 @@ static bool pump_take_next(struct oae_link *l)
 		return false;
 	if (l->nvoid && l->next.kind == OAE_VERB)
 		return false;
-	if (!l->pair && l->nlanes) {
-		/* There are no more places. */
-		l->lacking = l->win > 1;
-		return false;
-	}
 	oae_lane_append(l, &l->next);
 	l->next_valid = false;
 	l->half.turn = true;
