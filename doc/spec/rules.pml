@@ -928,8 +928,7 @@ inline answered()
 }
 
 /* That the express was delivered, in place of which nothing was offered. */
-#define tells_express()	(L.nlanes && L.offer[0].recalled && f_id && f_seq == L.tx + 1 && \
-			 f_rx == f_seq)
+#define tells_express()	(L.offer[0].recalled && f_rx == L.tx + 1)
 
 inline rcv_reflect()
 {

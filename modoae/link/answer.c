@@ -235,11 +235,13 @@ static void answer_undo(struct oae_link *l, const struct oae_lane *n, const stru
 		oae_window_repaired(l, f->seq);
 }
 
-/* Does a REFLECT say that the express was delivered that nothing was offered in place of? */
+/*
+ * Does a REFLECT say that the express was delivered that nothing was offered in place of? That rx
+ * is not beyond what is offered oae_run_progress() has seen.
+ */
 static bool answer_tells_express(const struct oae_link *l, const struct oae_frame *f)
 {
-	return l->nlanes && oae_first_lane(l)->recalled && f->kind == OAE_MESSAGE &&
-	       f->seq == l->tx + 1 && f->rx == f->seq;
+	return oae_first_lane(l)->recalled && f->rx == l->tx + 1;
 }
 
 /* Does the REFLECT match the offer, and does a verb's answer have its length? */

@@ -196,8 +196,7 @@ static bool tells_express(const struct end *e, const struct end_post *p)
 	if (!(p->flags & OAE_POST_EXPRESS) || !of_this_run(e) || f->rx != e->before.tx + 1)
 		return false;
 	if (e->before.state == OAE_OPEN)
-		return n && n->recalled && f->opcode == OAE_REFLECT && f->seq == f->rx &&
-		       f->kind == OAE_MESSAGE;
+		return n && n->recalled && f->opcode == OAE_REFLECT;
 	return resolves(e) && same_ends(e) &&
 	       (!is_sync(f->opcode) || f->sync.peer_inc == e->before.inc);
 }
