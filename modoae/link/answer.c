@@ -73,8 +73,6 @@ void oae_offer_was_express(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_first_lane(l);
 
-	if (n->recalled && l->nvoid)
-		l->nvoid--;
 	n->recalled = 0;
 	oae_lane_unpark(l, n);
 	n->p.kind = OAE_MESSAGE;

@@ -140,7 +140,6 @@ static void lane_void(struct oae_link *l, u32 seq)
 	oae_lane_unpark(l, n);
 	oae_lane_dirty(l, seq);
 	lane_void_post(&n->p);
-	l->nvoid++;
 	n->recalled = 0;
 	n->state = OAE_OFFER_QUEUED;
 	n->refused = 0;
@@ -188,10 +187,12 @@ void oae_lane_recall(struct oae_link *l, u32 seq, u16 err)
  */
 void oae_lane_clear(struct oae_link *l, u32 seq)
 {
-	if (l->state == OAE_OPEN && seq - l->tx <= l->given)
+	if (l->state == OAE_OPEN && seq - l->tx <= l->given) {
 		lane_void(l, seq);
-	else
+		l->nvoid++;
+	} else {
 		lane_remove(l, seq);
+	}
 }
 
 /**
@@ -271,7 +272,7 @@ void oae_offer_requeue(struct oae_link *l)
 	}
 	l->given = 0;
 	l->nparked = 0;
-	l->nvoid = l->nlanes && oae_first_lane(l)->recalled;
+	l->nvoid = 0;
 }
 
 /**

@@ -480,7 +480,7 @@ struct oae_link {
 	u8 ntaken;		/* numbers above rx that take room */
 	u8 nheld;		/* numbers above rx that are held */
 	u8 nwait;		/* verbs that wait for what is below them */
-	u8 nvoid;		/* VOIDs that are not reflected yet */
+	u8 nvoid;		/* VOIDs that are not reflected yet, but for that of an express */
 	u8 ndelivered;		/* messages that this event has delivered */
 	u8 cwnd;		/* numbers that the network bears */
 	u8 ssthresh;		/* up to here cwnd grows with each commit */

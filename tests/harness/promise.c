@@ -600,7 +600,8 @@ static void check_kept(struct h_event *ev)
 		lane = oae_lane(l, l->tx + i);
 		parked += lane->state == OAE_OFFER_PARKED;
 		due += !!lane->due;
-		voids += lane->p.kind == OAE_VOID && lane->state != OAE_OFFER_REFLECTED;
+		voids += lane->p.kind == OAE_VOID && !lane->recalled &&
+			 lane->state != OAE_OFFER_REFLECTED;
 	}
 	if (l->state == OAE_OPEN && voids != l->nvoid)
 		h_fail(ev, 0, "the link has miscounted for what verbs wait");

@@ -434,7 +434,8 @@ static void unpack_lane(struct m_world *w, struct oae_link *l, u32 i, const u8 *
 		n->p.nslices = in[3] & 15;
 		l->nparked += n->state == OAE_OFFER_PARKED;
 		l->ndue += !!n->due;
-		l->nvoid += n->p.kind == OAE_VOID && n->state != OAE_OFFER_REFLECTED;
+		l->nvoid += n->p.kind == OAE_VOID && !n->recalled &&
+			    n->state != OAE_OFFER_REFLECTED;
 	}
 	if (in[4])
 		m_fill_post(w, in[4], oae_aside(l, i - 1));

@@ -168,7 +168,7 @@ static void a_void(struct m_world *w, unsigned int who, u8 id, const struct part
 	if (!p->void_in || offers[p->offer].kind == OAE_SWAP || (!express && p->state != 2))
 		return;
 	m_fill_void(w, express ? id : 0, &l->offer.p);
-	l->nvoid = 1;
+	l->nvoid = !express;
 	l->nparked = 0;
 	l->offer.state = OAE_OFFER_OUT;
 	if (express) {

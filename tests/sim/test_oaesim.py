@@ -584,8 +584,10 @@ class Mutants(Broken):
 
     def test_reversed_and_reflected(self):
         """What was reflected is reversed, and so is what takes its place: reflected."""
-        void = "	l->nvoid++;\n"
-        self.caught("lane.c", void, "	if (n->state == OAE_OFFER_REFLECTED)\n		return;\n" + void,
+        void = "		lane_void(l, seq);\n		l->nvoid++;\n"
+        self.caught("lane.c", void,
+                    "		if (oae_lane(l, seq)->state == OAE_OFFER_REFLECTED)\n"
+                    "			return lane_void_post(&oae_lane(l, seq)->p);\n" + void,
                     "G\\d: ", *WINDOW, "--cancel", "80%", "--loss", "30%", "--express", "0%")
 
     def test_places_without_what_was_held(self):
