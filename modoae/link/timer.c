@@ -126,6 +126,12 @@ static u64 timer_later(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
+/* When tx + 1 was offered, or has got on since. */
+static u64 timer_got_on(const struct oae_link *l)
+{
+	return timer_later(l->moved_at, l->grown_at);
+}
+
 /* When the peer is asked, or after the last time, when that is given up. */
 static u64 timer_ask_at(const struct oae_link *l, u64 pto)
 {
@@ -142,7 +148,7 @@ static u64 timer_ask_at(const struct oae_link *l, u64 pto)
 /* Do answers come that say nothing new of tx + 1? @at: until when. */
 static bool timer_progress(const struct oae_link *l, u64 pto, u64 *at)
 {
-	u64 since = timer_later(l->moved_at, l->grown_at);
+	u64 since = timer_got_on(l);
 
 	*at = timer_later(since, l->stuck_at) + TIMER_PATIENCE * pto;
 	return oae_first_lane(l)->state == OAE_OFFER_OUT && l->answered_at > since;
@@ -163,7 +169,7 @@ static u64 timer_reflect_at(const struct oae_link *l, u64 pto)
 void oae_timer_answered(struct oae_link *l, u64 now)
 {
 	/* For as long as no answer came there could be no progress. */
-	if (l->answered_at <= timer_later(l->moved_at, l->grown_at))
+	if (l->answered_at <= timer_got_on(l))
 		l->stuck_at = now;
 	l->answered_at = now;
 	l->asks = 0;
@@ -440,9 +446,9 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /* Has asking been in vain, or what the peer does answer? */
-static bool timer_gives_up(const struct oae_link *l, u64 now)
+static bool timer_gives_up(const struct oae_link *l, u64 pto, u64 now)
 {
-	u64 pto = timer_pto(l), at;
+	u64 at;
 
 	return (timer_awaits(l) && l->asks >= TIMER_ASKS && now >= timer_ask_at(l, pto)) ||
 	       (timer_progress(l, pto, &at) && now >= at) ||
@@ -451,11 +457,11 @@ static bool timer_gives_up(const struct oae_link *l, u64 now)
 }
 
 /* Nothing new was answered: ask what the peer has of tx + 1, or whether it has delivered. */
-static void timer_ask(struct oae_link *l, u64 now, struct oae_actions *a)
+static void timer_ask(struct oae_link *l, u64 pto, u64 now, struct oae_actions *a)
 {
 	const struct oae_lane *n = oae_first_lane(l);
 
-	if (!timer_awaits(l) || now < timer_ask_at(l, timer_pto(l)))
+	if (!timer_awaits(l) || now < timer_ask_at(l, pto))
 		return;
 	if (!l->silent_at)
 		l->silent_at = now;
@@ -470,9 +476,9 @@ static void timer_ask(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /* The commit of a number that is held does not come: the REFLECT was lost, or the COMMIT. */
-static void timer_reflect(struct oae_link *l, u64 now, struct oae_actions *a)
+static void timer_reflect(struct oae_link *l, u64 pto, u64 now, struct oae_actions *a)
 {
-	if (now < timer_reflect_at(l, timer_pto(l)) || !oae_hold_stalled(l))
+	if (now < timer_reflect_at(l, pto) || !oae_hold_stalled(l))
 		return;
 	l->reflects++;
 	l->reflect_at = now;
@@ -500,9 +506,9 @@ void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a)
 
 static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	u64 slowest = l->cfg->dead / 4;
+	u64 slowest = l->cfg->dead / 4, pto = timer_pto(l);
 
-	if (timer_gives_up(l, now)) {
+	if (timer_gives_up(l, pto, now)) {
 		oae_freeze(l, OAE_N_STALL, now, a);
 		return;
 	}
@@ -514,8 +520,8 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 	if (l->settle_until && now >= l->settle_until)
 		oae_settled(l, now, a);
-	timer_ask(l, now, a);
-	timer_reflect(l, now, a);
+	timer_ask(l, pto, now, a);
+	timer_reflect(l, pto, now, a);
 	oae_mtu_timer(l, now, a);
 	if (l->nparked && now >= l->park_at)
 		oae_offer_unpark(l, now, a);
