@@ -266,7 +266,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
  * oae_link_rcv() - handle a received frame
  * @l: the link
  * @f: the frame, parsed and verified
- * @room: places for unread transactions; OAE_ROOM_FULL
+ * @room: OFFER and ASK: places for unread transactions; OAE_ROOM_FULL
  * @now: ns
  * @a: actions
  */

@@ -546,6 +546,14 @@ static noinline bool run_by_path(struct oae_tag *tag, struct oae_run *ev,
 	return tag->paths && oae_path_before(tag, ev, skb, f, path);
 }
 
+/* The room for what a frame brings, or asks for; of others the link does not look at it. */
+static u32 run_places(const struct oae_tag *tag, const struct oae_frame *f)
+{
+	if (f->opcode != OAE_OFFER && f->opcode != OAE_ASK)
+		return 0;
+	return oae_inbox_places(tag);
+}
+
 /* The event of a frame that its path lets in; what the link does not keep stays @ev's. */
 static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f)
 {
@@ -562,7 +570,7 @@ static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame 
 	/* A way is one of the own path. Which path that is now was looked up under the lock. */
 	if (likely(oae_way_is_usual(&tag->way, f)) || ev->conn.back > OAE_PATH_OWN ||
 	    run_unusual(tag, ev, f))
-		oae_conn_rcv(&ev->conn, f, oae_inbox_places(tag), ev->now, &ev->a);
+		oae_conn_rcv(&ev->conn, f, run_places(tag, f), ev->now, &ev->a);
 	if (unlikely(oae_link_owes_room(&tag->link)))
 		run_refused(tag, ev);
 	oae_run_log(tag, ev, OAE_EV_FRAME, f->opcode, f->seq);
