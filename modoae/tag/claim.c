@@ -101,7 +101,7 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 	if (!oae_path_claim(ps, &tag->link, f->sync.inc, f->sync.peer_inc)) {
 		if (mark.peer_inc)
 			return path_try(tag, ev, port, kid) < 0 ? -ENOENT : -EBUSY;
-		/* oae_path_name_claimed() has it. */
+		/* path_name_claimed() has it. */
 		tag->paths->claimed = f->sync.inc;
 		return oae_link_down(&tag->link) ? -ENOENT : -EBUSY;
 	}
@@ -163,32 +163,6 @@ int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
 	oae_run_leave(tag, &ev);
 	return min(i, 0);
-}
-
-/**
- * oae_path_name_claimed() - as long as nothing is known of the peer: name whoever may be it
- * @tag: the tag, to which somebody has claimed to be the peer
- * @ev: the event; its frames are complete
- *
- * Nobody else has heard that incarnation, so the peer knows by this that it has opened the
- * same link.
- *
- * Context: under tag->lock.
- */
-void oae_path_name_claimed(struct oae_tag *tag, struct oae_run *ev)
-{
-	struct oae_frame *f;
-	unsigned int i;
-
-	if (tag->paths->paths.peer_inc) {
-		tag->paths->claimed = 0;
-		return;
-	}
-	for (i = 0; i < ev->a.nsends; i++) {
-		f = &ev->a.send[i].frame;
-		if (f->opcode == OAE_SYNC && !f->sync.peer_inc)
-			f->sync.peer_inc = tag->paths->claimed;
-	}
 }
 
 /* A path, direct or through a gateway, makes way for a link. */

@@ -8,6 +8,8 @@
  * takes its outcome. Any other transaction stays on the file's stream, with a
  * reference, until it is collected or the file is closed.
  */
+#include "event.h"
+
 #include "ring.h"
 
 #include <linux/poll.h>

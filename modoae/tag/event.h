@@ -87,77 +87,38 @@ struct oae_run {
 	struct oae_path_out out;
 };
 
-/* run.c: stepping the link; oae_run_enter() takes tag->lock, _leave() drops it */
-void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
-	__acquires(RCU_BH) __acquires(&tag->lock);
-void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
-	__releases(&tag->lock) __releases(RCU_BH);
-void oae_run_apply(struct oae_tag *tag, struct oae_run *ev);
-void oae_run_room(struct oae_tag *tag, struct oae_run *ev);
-void oae_run_wake_verbs(struct list_head *tags);
-void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
-		 enum oae_ev_kind kind, u8 what, u32 seq);
+/* Log an event, or one of its consequences: @what is an opcode, a note or an outcome. */
+static inline void oae_run_log(struct oae_tag *tag, struct oae_run *ev, enum oae_ev_kind kind,
+			       u8 what, u32 seq)
+{
+	lockdep_assert_held(&tag->lock);
+	oae_evlog_add(tag->key.port, ev->now, tag->key.kid, kind, what,
+		      ev->conn.before, oae_link_state(&tag->link), seq);
+}
 
-/* way.c */
-void oae_tag_way_update(struct oae_tag *tag, struct oae_run *ev);
-void oae_tag_way_refresh(struct oae_tag *tag, struct oae_run *ev);
-bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
-		       const struct oae_frame *f);
-void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev);
+/* The way that a link begins with; @via: with use_gw auto, through the gateway. Its MTU. */
+static inline u16 oae_tag_way_begin(struct oae_tag *tag, bool via)
+{
+	struct oae_ways ways;
 
-/* doubt.c */
-void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev);
+	oae_port_ways(tag->key.port, &ways);
+	return oae_way_begin(&tag->way, &ways, via);
+}
 
-/* life.c */
-void oae_tag_rank(struct oae_tag *tag);
-void oae_tag_open(struct oae_tag *tag, struct oae_run *ev);
+/* What a tag's way carries: bytes behind the Ethernet header, VIA not counted. */
+static inline u16 oae_tag_way_mtu(const struct oae_tag *tag)
+{
+	struct oae_ways ways;
 
-/* queue.c */
-void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
-		   struct oae_msg *msg);
-void oae_queue_flush(struct oae_tag *tag, int err);
-void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev);
-
-/* inbox.c */
-void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices);
-void oae_inbox_put_pack(struct oae_tag *tag, u32 seq);
-unsigned int oae_inbox_drop(struct oae_tag *tag, struct sk_buff_head *lost);
+	oae_port_ways(tag->key.port, &ways);
+	return oae_way_mtu(&tag->way, &ways);
+}
 
 /* May a tag hold one more transaction? At most one transaction exceeds rcvbuf. */
 static inline bool oae_inbox_room(const struct oae_tag *tag)
 {
 	return READ_ONCE(tag->inbox.bytes) < READ_ONCE(tag->node->knobs.rcvbuf);
 }
-
-u32 oae_inbox_places(const struct oae_tag *tag);
-
-/* pack.c */
-struct oae_msg *oae_join_alloc(const struct oae_tag *tag, unsigned int *n);
-void oae_join_answer(struct oae_msg *joined);
-struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev, struct list_head *queue);
-void oae_pack_offered(struct oae_msg *msg, u64 now);
-void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack,
-		    u8 outcome, int err);
-void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused);
-void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
-		     int err);
-void oae_pack_check(struct oae_run *ev, struct oae_frame *f);
-unsigned int oae_pack_begin_read(struct sk_buff *pack);
-void oae_pack_pass(struct sk_buff *pack);
-struct sk_buff *oae_pack_read(struct sk_buff *pack);
-
-/* places.c */
-void oae_places_lend(struct oae_tag *tag, struct oae_run *ev);
-bool oae_places_slot(struct oae_tag *tag, const struct oae_frame *f);
-void oae_places_reclaim(struct oae_tag *tag);
-void oae_places_free(struct oae_tag *tag);
-
-/* tell.c */
-void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
-		    struct oae_msg *msg, u8 outcome, int err);
-void oae_tell_note(struct oae_tag *tag, struct oae_run *ev,
-		   const struct oae_op *op);
-void oae_tell_all(struct oae_tag *tag, struct oae_run *ev);
 
 /* A REFLECT that carries a half or an answer. */
 static inline bool oae_out_has_reply(const struct oae_send *send)
@@ -177,30 +138,189 @@ static inline bool oae_out_carries(const struct oae_send *send)
 	return oae_out_has_payload(send) || oae_out_has_reply(send);
 }
 
-/* path.c: which paths the frames of an event go by */
-bool oae_path_elsewhere(const struct oae_tag *tag);
+/* table.c: which links there are */
+void oae_tag_retire(struct oae_tag *tag, bool kill);
+int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key);
+
+/* share.c: shares of max_tags, and which tag gives way */
+void oae_share_give_back(struct oae_tag *tag);
+int oae_share_take(struct oae_tag *tag);
+void oae_share_own(struct oae_tag *tag);
+void oae_share_sort(struct oae_tag *tag);
+bool oae_share_make_room(struct oae_node *node, int err);
+
+/* run.c: events of a link */
+void oae_run_apply(struct oae_tag *tag, struct oae_run *ev);
+void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
+	__acquires(RCU_BH) __acquires(&tag->lock);
+void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
+	__releases(&tag->lock) __releases(RCU_BH);
+void oae_run_wake_verbs(struct list_head *tags);
+void oae_run_room(struct oae_tag *tag, struct oae_run *ev);
+
+/* life.c: opening, closing, changes of the port */
+void oae_tag_rank(struct oae_tag *tag);
+bool oae_tag_opening(const struct oae_tag *tag);
+void oae_tag_open(struct oae_tag *tag, struct oae_run *ev);
+void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
+
+/* doubt.c: links in doubt, whose port goes down */
+void oae_doubt_unlist(struct oae_tag *tag);
+void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev);
+
+/* guess.c: tags whose port is a guess */
+void oae_guess_del(struct oae_tag *tag);
+void oae_guess_use(struct oae_tag *tag, const struct oae_addr *addr);
+bool oae_guess_moved(const struct oae_tag *tag, const struct oae_port *port, u64 kid);
+void oae_guesses_exit(struct oae_node *node);
+
+/* queue.c: messages to be sent */
+void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
+		   struct oae_msg *msg);
+void oae_queue_flush(struct oae_tag *tag, int err);
+void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev);
+int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
+void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs);
+
+/* room.c: waiting for room in queues */
+void oae_room_wake(struct oae_tag *tag, bool swap);
+void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c);
+
+/* inbox.c: transactions that were delivered */
+void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices);
+void oae_inbox_put_pack(struct oae_tag *tag, u32 seq);
+u32 oae_inbox_places(const struct oae_tag *tag);
+void oae_inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32 bytes);
+unsigned int oae_inbox_drop(struct oae_tag *tag, struct sk_buff_head *lost);
+
+/* places.c */
+void oae_places_lend(struct oae_tag *tag, struct oae_run *ev);
+bool oae_places_slot(struct oae_tag *tag, const struct oae_frame *f);
+void oae_places_reclaim(struct oae_tag *tag);
+void oae_places_free(struct oae_tag *tag);
+
+/* pack.c: what goes to the link together */
+struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev, struct list_head *queue);
+void oae_pack_offered(struct oae_msg *msg, u64 now);
+void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack,
+		    u8 outcome, int err);
+void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused);
+void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
+		     int err);
+void oae_pack_check(struct oae_run *ev, struct oae_frame *f);
+unsigned int oae_pack_begin_read(struct sk_buff *pack);
+void oae_pack_pass(struct sk_buff *pack);
+struct sk_buff *oae_pack_read(struct sk_buff *pack);
+
+/* join.c */
+struct oae_msg *oae_join_alloc(const struct oae_tag *tag, unsigned int *n);
+void oae_join_answer(struct oae_msg *joined);
+
+/* users.c: what a tag has for those who use it here */
+int oae_users_make(struct oae_tag *tag);
+void oae_users_free(struct oae_tag *tag);
+int oae_users_start(void);
+void oae_users_stop(void);
+
+/* client.c: a tag's view of its files */
+void oae_attach_add(struct oae_tag *tag, struct oae_client *c);
+bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
+		      struct list_head *left);
+bool oae_attach_del(struct oae_tag *tag, struct oae_client *c);
+int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg);
+bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg);
+void oae_attach_tell(struct oae_msg *msg);
+void oae_attach_readable(struct oae_tag *tag);
+void oae_attach_writable(struct oae_tag *tag);
+void oae_attach_note(struct oae_tag *tag, enum oae_note note);
+void oae_attach_dead(struct oae_tag *tag);
+void oae_attach_shut(struct oae_tag *tag);
+
+/* unclaimed.c: tags that no file is attached to */
+void oae_fresh_del(struct oae_tag *tag);
+void oae_unclaimed_sort(struct oae_tag *tag);
+
+/* tell.c: outcomes, notes, waking */
+void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
+		    struct oae_msg *msg, u8 outcome, int err);
+void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, const struct oae_op *op);
+void oae_tell_all(struct oae_tag *tag, struct oae_run *ev);
+
+/* waits.c: what a link waits for */
+void oae_waits_mark(struct oae_tag *tag);
+void oae_waits_refused(struct oae_tag *tag, struct oae_client *c);
+
+/* region.c: words exposed to the verbs of peers */
+u16 oae_region_compute(struct oae_tag *tag, u32 seq, u16 *reply, bool *again);
+void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
+			struct list_head *wake);
+struct oae_tag *oae_region_woken(struct list_head *wake);
+void oae_region_awake(struct oae_tag *tag);
+u64 oae_region_holder(const struct oae_tag *tag);
+const u8 *oae_region_answer(struct oae_tag *tag, u32 seq, unsigned int *len);
+void oae_region_move(struct oae_tag *tag, u32 seq, struct oae_tag_place *to);
+void oae_region_idle(struct oae_tag *tag);
+void oae_region_free(struct oae_tag *tag);
+void oae_region_leave(struct oae_tag *tag);
+
+/* path.c: by which path the frames of an event go */
+void oae_tag_way_update(struct oae_tag *tag, struct oae_run *ev);
+void oae_tag_way_refresh(struct oae_tag *tag, struct oae_run *ev);
+bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
+		       const struct oae_frame *f);
+void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev);
 bool oae_path_before(struct oae_tag *tag, struct oae_run *ev, const struct sk_buff *skb,
 		     const struct oae_frame *f, unsigned int index);
-void oae_path_end(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_end_own(struct oae_tag *tag, struct oae_run *ev);
-bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
-
-/* probe.c */
+void oae_path_end(struct oae_tag *tag, struct oae_run *ev);
+void oae_path_keys(const struct oae_tag *tag, struct oae_path_out *out);
+u64 oae_path_proof(const struct oae_frame *f, const struct oae_path_out *out,
+		   const u8 *src, const u8 *dst);
 void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev);
-
-/* pathlook.c */
-void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
-
-/* pathport.c */
-void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);
-
-/* alias.c */
-void oae_path_leave(struct oae_tag *tag);
-void oae_path_free(struct oae_tag *tag);
-
-/* out.c */
+u64 oae_path_nonce(const struct oae_tag *tag, struct oae_run *ev);
+void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
 void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
 		  const struct oae_send *send);
 void oae_out_send(struct oae_tag *tag, struct oae_run *ev);
+
+/* alias.c: where paths lead */
+struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid);
+bool oae_tag_paths_begin(struct oae_tag *tag, struct oae_run *ev);
+unsigned int oae_tag_path_index(const struct oae_tag *tag, const struct oae_port *port,
+				u64 kid);
+unsigned int oae_tag_paths_count(const struct oae_tag *tag);
+void oae_path_leave(struct oae_tag *tag);
+void oae_path_free(struct oae_tag *tag);
+void oae_aliases_exit(struct oae_node *node);
+
+/* claim.c: who comes from elsewhere */
+int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid);
+int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
+		       const struct oae_frame *f);
+void oae_path_yield(struct oae_port *port, u64 kid);
+
+/* pathlook.c: paths come and go */
+void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
+
+/* pathgw.c: paths through gateways */
+void oae_tag_path_own(struct oae_tag *tag);
+bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
+void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev);
+bool oae_path_place(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
+void oae_path_gw_look(struct oae_tag *tag);
+void oae_path_gw_tell(struct oae_tag *tag, struct oae_run *ev);
+
+/* pathport.c: what happens to the ports of paths */
+bool oae_path_settle(struct oae_tag *tag, struct oae_run *ev);
+bool oae_path_own_gone(struct oae_tag *tag, struct oae_run *ev);
+void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);
+
+/* pathrank.c: the rank of a path by hand */
+s8 oae_tag_path_wish(const struct oae_tag *tag, const struct oae_port *port, u64 kid);
+
+/* left.c */
+struct sk_buff *oae_left_make(void);
+void oae_left_give_back(struct oae_rings *r);
+struct sk_buff *oae_left_take(struct sk_buff *left, u32 *bytes);
 
 #endif /* OAE_EVENT_H */

@@ -3,7 +3,7 @@
  * The life of a tag's link: opening from here or by the peer, closing, killing,
  * and changes of its port.
  */
-#include "event.h"
+#include "path.h"
 
 #define OPENING_MS	100	/* from finding no link to a peer to opening one */
 

@@ -1,26 +1,106 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Paths: other pairs of a port here and an address there that a link's frames go by
- * (doc/protocol.md section 4.14). The rules are in link/path.c. Here is an event of a tag
- * with paths: by which the frame came, and by which its frames are sent.
+ * What an event sends, and how it goes: the way of a tag's own frames, direct to the peer or
+ * through the port's gateway (doc/protocol.md section 4.8), and by which paths they go (4.14).
+ * The rules are in link/way.c and link/path.c.
+ *
+ * Each tag has a copy of what it needs to know of the gateway, valid as long as port->gw.gen
+ * does not change. A tag that sees another gen at its next event updates the copy. So a change
+ * at the gateway costs the same for one tag and for ten thousand.
+ *
+ * What a frame carries is pinned under tag->lock, then the frames are sent without it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "path.h"
 
 #include <linux/etherdevice.h>
+#include <linux/random.h>
+
+/* The way was looked at: the frames of this event go by it. Count a change. */
+static void way_set(const struct oae_tag *tag, struct oae_run *ev)
+{
+	if (tag->way.via != ev->via && !oae_link_closed(&tag->link))
+		oae_count(tag->node, OAE_S_WAY_CHANGED);
+	ev->via = tag->way.via;
+}
 
 /**
- * oae_path_elsewhere() - do the tag's own frames go by another path than its own?
+ * oae_tag_way_update() - find a tag's way and its MTU anew
  * @tag: the tag
+ * @ev: the event: an OPEN link freezes if its MTU changes
  *
- * Context: under tag->lock.
- *
- * Return: true if so.
+ * Context: under tag->lock, BH off.
  */
-bool oae_path_elsewhere(const struct oae_tag *tag)
+void oae_tag_way_update(struct oae_tag *tag, struct oae_run *ev)
 {
-	return tag->paths && tag->paths->paths.used != OAE_PATH_OWN;
+	struct oae_ways ways;
+
+	oae_port_ways(tag->key.port, &ways);
+	oae_way_update(&tag->way, &ways, &tag->link, ev->now, &ev->a);
+	way_set(tag, ev);
+}
+
+/**
+ * oae_tag_way_refresh() - find a tag's way anew, be it that of the path in use or not
+ * @tag: the tag
+ * @ev: the event: an OPEN link freezes if its MTU changes
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_tag_way_refresh(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_ways ways;
+
+	if (!oae_path_elsewhere(tag)) {
+		oae_tag_way_update(tag, ev);
+		return;
+	}
+	oae_port_ways(tag->key.port, &ways);
+	oae_way_refresh(&tag->way, &ways);
+	way_set(tag, ev);
+}
+
+/**
+ * oae_tag_way_heard() - update a tag's way for a received frame
+ * @tag: the tag
+ * @ev: the event
+ * @f: the frame: it came by another way than the tag's, or a SYNC is unanswered
+ *
+ * Context: softirq, under tag->lock.
+ *
+ * Return: false: drop the frame. The way of this event's frames may be another than
+ * the tag's.
+ */
+bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
+		       const struct oae_frame *f)
+{
+	struct oae_ways ways;
+	enum oae_go go;
+
+	oae_port_ways(tag->key.port, &ways);
+	tag->way.aside = oae_path_elsewhere(tag) && oae_link_state(&tag->link) == OAE_OPEN;
+	go = oae_way_heard(&tag->way, &ways, &tag->link, f, ev->now, &ev->a);
+	way_set(tag, ev);
+	ev->via = go == OAE_GO_VIA;
+	return go != OAE_GO_NOWHERE;
+}
+
+/**
+ * oae_tag_way_timer() - update a tag's way before its link's timer is handled
+ * @tag: the tag
+ * @ev: the event
+ *
+ * Context: softirq, under tag->lock.
+ */
+void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_ways ways;
+
+	oae_port_ways(tag->key.port, &ways);
+	tag->way.aside = oae_path_elsewhere(tag);
+	oae_way_timer(&tag->way, &ways, &tag->link, ev->now, &ev->a);
+	way_set(tag, ev);
 }
 
 /* Has a frame come by this path? By the own one it comes direct, or through a gateway (4.8). */
@@ -169,6 +249,26 @@ static void path_say(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
+/*
+ * As long as nothing is known of the peer: name whoever may be it. Nobody else has heard that
+ * incarnation, so the peer knows by this that it has opened the same link.
+ */
+static void path_name_claimed(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_frame *f;
+	unsigned int i;
+
+	if (tag->paths->paths.peer_inc) {
+		tag->paths->claimed = 0;
+		return;
+	}
+	for (i = 0; i < ev->a.nsends; i++) {
+		f = &ev->a.send[i].frame;
+		if (f->opcode == OAE_SYNC && !f->sync.peer_inc)
+			f->sync.peer_inc = tag->paths->claimed;
+	}
+}
+
 /**
  * oae_path_end() - an event of a tag with paths ends: which paths its frames go by
  * @tag: the tag
@@ -187,7 +287,7 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 	if (unlikely(ev->conn.turned))
 		oae_count_n(tag->node, OAE_S_PATH_TURNED, ev->conn.turned);
 	if (unlikely(tag->paths->claimed))
-		oae_path_name_claimed(tag, ev);
+		path_name_claimed(tag, ev);
 	path_say(tag, ev);
 	if (ev->a.nsends || ev->out.probe || ev->out.answer || ev->out.tell)
 		path_snapshot(tag, ev, &ev->out);
@@ -197,7 +297,7 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 
 /*
  * Have a frame go by a path, and not by another: @dest is set to where that is. Its VIA is
- * another one with each path, so oae_path_send() takes it off again.
+ * another one with each path, so path_send_elsewhere() takes it off again.
  */
 static void path_address(const struct oae_path_out *out, unsigned int i, struct oae_frame *f,
 			 u8 dest[ETH_ALEN])
@@ -226,7 +326,7 @@ static void path_send_one(const struct oae_path_out *out, unsigned int i,
 }
 
 /**
- * oae_path_send() - send a frame of an event of a tag with paths, and not by its own
+ * path_send_elsewhere() - send a frame of an event of a tag with paths, and not by its own
  * @tag: the tag, unlocked
  * @ev: the event
  * @i: index of the frame
@@ -236,7 +336,7 @@ static void path_send_one(const struct oae_path_out *out, unsigned int i,
  *
  * Return: true if the frame is to go by the tag's own way, too.
  */
-bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
+static bool path_send_elsewhere(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 {
 	struct oae_send *send = &ev->a.send[i];
 	struct oae_path_out *out = &ev->out;
@@ -281,4 +381,279 @@ bool oae_path_send(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 	if (oae_is_sync(send->frame.opcode) && (out->frozen || out->used != OAE_PATH_OWN))
 		send->frame.sync.mtu = out->mtu[OAE_PATH_OWN];
 	return to & 1U << OAE_PATH_OWN;
+}
+
+/**
+ * oae_path_keys() - what the proofs of an event's PATH frames are made with
+ * @tag: the tag
+ * @out: @inc and @peer_inc are set
+ *
+ * Context: under tag->lock.
+ */
+void oae_path_keys(const struct oae_tag *tag, struct oae_path_out *out)
+{
+	struct oae_link_mark mark;
+
+	oae_link_mark(&tag->link, &mark);
+	out->inc = mark.inc;
+	out->peer_inc = mark.peer_inc;
+}
+
+#define PROOF_VIA	0x80	/* beside the role: the frame has VIA */
+
+/*
+ * The proof of a PATH frame: who knows both incarnations may have sent it. Its way is in it,
+ * too: else what went direct would prove, sent on by a false gateway, that there is one.
+ */
+u64 oae_path_proof(const struct oae_frame *f, const struct oae_path_out *out,
+		   const u8 *src, const u8 *dst)
+{
+	/* Sorted, so that both ends have the same key. */
+	siphash_key_t key = { { min(out->inc, out->peer_inc),
+				max(out->inc, out->peer_inc) } };
+	u8 text[OAE_PATH_OFF_PROOF + 2 * ETH_ALEN + 1];
+
+	memset(text, 0, sizeof(text));
+	text[OAE_PATH_OFF_ROLE] = f->path.role | (f->flags & OAE_F_VIA ? PROOF_VIA : 0);
+	put_unaligned_be16(f->path.mtu, text + OAE_PATH_OFF_MTU);
+	memcpy(text + OAE_PATH_OFF_TO, f->path.to, ETH_ALEN);
+	memcpy(text + OAE_PATH_OFF_FROM, f->path.from, ETH_ALEN);
+	put_unaligned_be64(f->path.nonce, text + OAE_PATH_OFF_NONCE);
+	memcpy(text + OAE_PATH_OFF_PROOF, src, ETH_ALEN);
+	memcpy(text + OAE_PATH_OFF_PROOF + ETH_ALEN, dst, ETH_ALEN);
+	text[OAE_PATH_OFF_PROOF + 2 * ETH_ALEN] = f->vc;
+	return siphash(text, sizeof(text), &key);
+}
+
+/* Send a PATH frame by a path; role, nonce and addresses are set. */
+static void path_send_path(struct oae_tag *tag, const struct oae_path_out *out, unsigned int i,
+		      struct oae_frame *f)
+{
+	const u8 *own = out->port[i]->addr;
+	u8 dest[ETH_ALEN];
+
+	f->opcode = OAE_PATH;
+	f->vc = tag->key.kid >> 56;
+	f->path.mtu = out->mtu[i];
+	oae_kid_mac(out->kid[i], dest);
+	if (out->kid[i] & OAE_KID_VIA)
+		oae_via_mark(f, own, dest);
+	f->path.proof = oae_path_proof(f, out, own, dest);
+	if (out->kid[i] & OAE_KID_VIA)
+		ether_addr_copy(dest, out->gw[i]);
+	oae_count(tag->node, OAE_S_PATH_PROBES);
+	oae_xmit_frame(out->port[i], dest, f, NULL);
+}
+
+static void path_send_probe(struct oae_tag *tag, const struct oae_path_out *out,
+			    unsigned int i, u8 role, u64 nonce)
+{
+	struct oae_frame f = { .path = { .role = role, .nonce = nonce } };
+
+	ether_addr_copy(f.path.to, out->to_name);
+	ether_addr_copy(f.path.from, out->from_name);
+	/* An asker has this path already. */
+	if (role == OAE_PATH_ANSWER) {
+		oae_kid_mac(out->kid[i], f.path.to);
+		ether_addr_copy(f.path.from, out->port[i]->addr);
+	}
+	path_send_path(tag, out, i, &f);
+}
+
+/* It is by the path in use that the link is named. */
+static void path_send_place(struct oae_tag *tag, const struct oae_path_out *out)
+{
+	struct oae_frame f = {
+		.path = { .role = OAE_PATH_PLACE, .nonce = READ_ONCE(tag->node->id) },
+	};
+
+	ether_addr_copy(f.path.from, out->place);
+	if (f.path.nonce)
+		path_send_path(tag, out, out->used, &f);
+}
+
+/**
+ * oae_path_send_probes() - send the probes of an event
+ * @tag: the tag, unlocked
+ * @ev: the event
+ *
+ * Context: any but hard interrupts, BH off; under rcu_read_lock() since the begin of the
+ * event.
+ */
+void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_path_out *out = &ev->out;
+	unsigned int i;
+
+	if (out->tell && oae_path_port_usable(out->port[out->used]))
+		path_send_place(tag, out);
+	for (i = 0; out->probe | out->answer && i < OAE_PATHS_MAX; i++) {
+		if (!out->port[i] || !oae_path_port_usable(out->port[i]))
+			continue;
+		if (out->probe & 1U << i)
+			path_send_probe(tag, out, i, OAE_PATH_PROBE, out->nonce + i);
+		if (out->answer & 1U << i)
+			path_send_probe(tag, out, i, OAE_PATH_ANSWER, out->nonce);
+	}
+}
+
+/**
+ * oae_path_nonce() - what an event's probes are told apart by
+ * @tag: the tag, with paths
+ * @ev: the event
+ *
+ * Context: under tag->lock.
+ *
+ * Return: the nonce of the first path's; that of path n is greater by n.
+ */
+u64 oae_path_nonce(const struct oae_tag *tag, struct oae_run *ev)
+{
+	oae_path_keys(tag, &ev->out);
+	if (!ev->out.nonce)
+		ev->out.nonce = (get_random_u64() & ~7ULL) | OAE_PATHS_MAX;
+	return ev->out.nonce;
+}
+
+/**
+ * oae_tag_path_probe() - have a path probed when the event ends
+ * @tag: the tag, with paths
+ * @ev: the event
+ * @i: index of the path
+ *
+ * Context: under tag->lock.
+ */
+void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
+{
+	oae_path_probed(&tag->paths->paths, i, oae_path_nonce(tag, ev) + i, ev->now);
+	ev->out.probe |= 1U << i;
+}
+
+/*
+ * Redirect an event's frames from the peer @dest to the gateway, and set @dest to
+ * the gateway's address. False: no gateway is known, and the frames are dropped.
+ */
+static noinline bool out_through_gateway(struct oae_tag *tag, struct oae_run *ev,
+					 struct oae_port *port, u8 dest[ETH_ALEN])
+{
+	struct oae_send *send = ev->a.send;
+	unsigned int i, frames = 0;
+	struct oae_ways ways;
+
+	for (i = 0; i < ev->a.nsends; i++)
+		oae_via_mark(&send[i].frame, port->addr, dest);
+	oae_port_ways(port, &ways);
+	ether_addr_copy(dest, ways.gw.mac);
+	if (oae_ways_gateway(&ways))
+		return true;
+	for (i = 0; i < ev->a.nsends; i++) {
+		if (oae_out_has_payload(&send[i])) {
+			frames += hweight64(send[i].slices);
+			oae_msg_put(send[i].handle);
+			continue;
+		}
+		frames++;
+		if (oae_out_has_reply(&send[i]))
+			kfree_skb(ev->reply[i]);
+	}
+	oae_count_n(tag->node, OAE_S_NO_GATEWAY, frames);
+	return false;
+}
+
+/* Build what such a REFLECT carries, under tag->lock: it may change afterwards. */
+static void out_make_reply(struct oae_tag *tag, struct oae_run *ev,
+			   const struct oae_send *send)
+{
+	struct oae_msg *half = send->handle;
+	const u8 *answer = NULL;
+	bool verb = send->frame.kind == OAE_VERB;
+	struct sk_buff *reply = NULL;
+	unsigned int len = 0;
+
+	if (verb)
+		answer = oae_region_answer(tag, send->frame.seq, &len);
+	if (answer || !verb)
+		reply = oae_xmit_reply(tag->key.port, len);
+	ev->reply[send - ev->a.send] = reply;
+	if (!reply)
+		return;
+	if (answer)
+		skb_put_data(reply, answer, len);
+	else
+		oae_msg_fill(half, half->post.len, 0, reply);
+}
+
+/**
+ * oae_out_keep() - pin what a frame carries until the frame is sent
+ * @tag: the tag
+ * @ev: the event
+ * @send: one of the event's frames, for which oae_out_carries() is true
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
+		  const struct oae_send *send)
+{
+	if (oae_out_has_payload(send))
+		oae_msg_get(send->handle);
+	else
+		out_make_reply(tag, ev, send);
+}
+
+/*
+ * Send what goes by other paths than the tag's own. False: nothing else is left. What
+ * does not go by the own one is taken out of the actions.
+ */
+static noinline bool out_elsewhere(struct oae_tag *tag, struct oae_run *ev)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < ev->a.nsends; i++) {
+		if (!path_send_elsewhere(tag, ev, i))
+			continue;
+		ev->a.send[n] = ev->a.send[i];
+		ev->reply[n++] = ev->reply[i];
+	}
+	ev->a.nsends = n;
+	return n;
+}
+
+/**
+ * oae_out_send() - send the frames of an event
+ * @tag: the tag, unlocked
+ * @ev: the event; oae_out_keep() was called for each frame that carries something.
+ *	The caller has held the RCU read lock since its begin.
+ *
+ * Context: any but hard interrupts, BH off; under rcu_read_lock().
+ */
+void oae_out_send(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_port *port = tag->key.port;
+	u64 kid = tag->key.kid;
+	struct oae_send *send;
+	u8 dest[ETH_ALEN];
+	unsigned int i;
+
+	if (unlikely(ev->out.any)) {
+		/* The own path may be another one by now: oae_tag_rekey(). */
+		port = ev->out.port[OAE_PATH_OWN];
+		kid = ev->out.kid[OAE_PATH_OWN];
+		if (!out_elsewhere(tag, ev))
+			return;
+	}
+	oae_kid_mac(kid, dest);
+	if (unlikely(ev->via) && !out_through_gateway(tag, ev, port, dest))
+		return;
+	for (i = 0; i < ev->a.nsends; i++) {
+		send = &ev->a.send[i];
+		if (oae_out_has_payload(send)) {
+			oae_xmit_offer(port, dest, send, &ev->skb);
+			oae_msg_put(send->handle);
+		} else if (unlikely(oae_out_has_reply(send))) {
+			if (ev->reply[i])
+				oae_xmit_reflect(port, dest, &send->frame,
+						 ev->reply[i]);
+		} else {
+			oae_xmit_frame(port, dest, &send->frame, &ev->skb);
+		}
+	}
 }

@@ -91,6 +91,12 @@ static inline struct oae_port *oae_tag_used_port(const struct oae_tag *tag)
 	return tag->paths ? oae_tag_path_port(tag, tag->paths->paths.used) : tag->key.port;
 }
 
+/* Do the tag's own frames go by another path than its own? Under tag->lock. */
+static inline bool oae_path_elsewhere(const struct oae_tag *tag)
+{
+	return tag->paths && tag->paths->paths.used != OAE_PATH_OWN;
+}
+
 /* The channel and address of one. Under tag->lock. */
 static inline u64 oae_tag_path_kid(const struct oae_tag *tag, unsigned int i)
 {
@@ -113,38 +119,13 @@ static inline bool oae_path_port_usable(const struct oae_port *port)
  */
 enum oae_alias_why { OAE_ALIAS_SAID, OAE_ALIAS_HEARD, OAE_ALIAS_USED };
 
-/* alias.c: which paths there are, and where they lead */
-bool oae_tag_paths_begin(struct oae_tag *tag, struct oae_run *ev);
-unsigned int oae_tag_path_index(const struct oae_tag *tag, const struct oae_port *port,
-				u64 kid);
-unsigned int oae_tag_paths_count(const struct oae_tag *tag);
-int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_alias_why why);
+/* alias.c: where paths lead */
 void oae_alias_pair(struct oae_tag *tag);
-void oae_alias_del(struct oae_tag *tag, unsigned int i);
 void oae_alias_free_later(struct oae_node *node, struct oae_alias *alias);
+void oae_alias_del(struct oae_tag *tag, unsigned int i);
+int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_alias_why why);
 
-/* pathgw.c */
+/* pathgw.c: paths through gateways */
 void oae_alias_measure(struct oae_alias *alias, struct oae_path *p);
-void oae_tag_path_own(struct oae_tag *tag);
-bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
-void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev);
-bool oae_path_place(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
-void oae_path_gw_look(struct oae_tag *tag);
-void oae_path_gw_tell(struct oae_tag *tag, struct oae_run *ev);
-
-/* probe.c */
-void oae_path_keys(const struct oae_tag *tag, struct oae_path_out *out);
-u64 oae_path_nonce(const struct oae_tag *tag, struct oae_run *ev);
-void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
-
-/* pathport.c */
-bool oae_path_settle(struct oae_tag *tag, struct oae_run *ev);
-bool oae_path_own_gone(struct oae_tag *tag, struct oae_run *ev);
-
-/* claim.c */
-void oae_path_name_claimed(struct oae_tag *tag, struct oae_run *ev);
-
-/* pathrank.c */
-s8 oae_tag_path_wish(const struct oae_tag *tag, const struct oae_port *port, u64 kid);
 
 #endif /* OAE_TAG_PATH_H */

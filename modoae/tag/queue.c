@@ -6,30 +6,6 @@
 #include "event.h"
 
 /**
- * oae_tag_lock() - lock a tag, to look at it or its clients outside of an event
- * @tag: the tag
- *
- * Context: any but hard interrupts; takes tag->lock.
- */
-void oae_tag_lock(struct oae_tag *tag)
-	__acquires(&tag->lock)
-{
-	spin_lock_bh(&tag->lock);
-}
-
-/**
- * oae_tag_unlock() - unlock a tag
- * @tag: the tag, locked by oae_tag_lock()
- *
- * Context: under tag->lock, BH off; drops tag->lock.
- */
-void oae_tag_unlock(struct oae_tag *tag)
-	__releases(&tag->lock)
-{
-	spin_unlock_bh(&tag->lock);
-}
-
-/**
  * oae_queue_del() - remove a message from its queue
  * @tag: the tag
  * @ev: the event

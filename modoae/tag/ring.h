@@ -176,16 +176,16 @@ static inline u64 oae_chunk_size(u32 len)
 }
 
 /* ring.c */
+void oae_ring_put(struct oae_rings *r);
 struct oae_rings *oae_ring_make(struct oae_node *node, u32 tx_size, u32 rx_size,
 				wait_queue_head_t *wait);
 void oae_ring_stop(struct oae_rings *r);
 void oae_ring_linger(struct oae_rings *r, unsigned int ms);
 void oae_ring_close(struct oae_rings *r);
-void oae_ring_put(struct oae_rings *r);
 struct oae_ring_link *oae_ring_link_make(struct oae_rings *r, struct oae_tag *tag,
 					 const struct oae_client *c);
-void oae_ring_link_leave(struct oae_ring_link *link);
 void oae_ring_link_dead(struct oae_ring_link *link);
+void oae_ring_link_leave(struct oae_ring_link *link);
 void oae_ring_link_put(struct oae_ring_link *link);
 void oae_ring_break(struct oae_rings *r, int err);
 void oae_ring_turn(struct oae_rings *r, struct oae_turn *turn, bool (*work)(struct oae_rings *r));
@@ -193,22 +193,17 @@ void oae_ring_look(struct oae_rings *r);
 void oae_ring_wake(struct oae_rings *r, bool rx);
 
 /* ringtake.c */
-bool oae_ring_take_some(struct oae_rings *r);
 struct oae_rings *oae_ring_ended(struct oae_msg *msg);
 void oae_ring_took(struct oae_rings *r);
+bool oae_ring_take_some(struct oae_rings *r);
 void oae_ring_dissolve(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack);
 void oae_ring_cancel(struct oae_rings *r, int err);
 enum hrtimer_restart oae_ring_due(struct hrtimer *timer);
 
 /* ringfill.c */
-bool oae_ring_fill_some(struct oae_rings *r);
-bool oae_ring_pass(struct oae_rings *r, unsigned int most);
 void oae_ring_let_go(struct oae_rings *r, struct oae_ring_link *link);
+bool oae_ring_pass(struct oae_rings *r, unsigned int most);
+bool oae_ring_fill_some(struct oae_rings *r);
 void oae_ring_deliver(struct oae_ring_link *link);
-
-/* left.c */
-struct sk_buff *oae_left_make(void);
-void oae_left_give_back(struct oae_rings *r);
-struct sk_buff *oae_left_take(struct sk_buff *left, u32 *bytes);
 
 #endif /* OAE_RING_H */

@@ -12,7 +12,7 @@
  * writer waits, some writer is awake. A writer that has not waited may overtake
  * those that wait.
  */
-#include "tag.h"
+#include "event.h"
 
 #include <linux/poll.h>
 #include <linux/sched/signal.h>

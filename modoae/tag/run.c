@@ -494,23 +494,6 @@ void oae_run_wake_verbs(struct list_head *tags)
 	}
 }
 
-/**
- * oae_run_log() - log an event, or one of its consequences
- * @tag: the tag
- * @ev: the event
- * @kind: the kind of entry
- * @what: an opcode, a note or an outcome, as @kind says; else 0
- * @seq: number of the transaction
- *
- * Context: under tag->lock, BH off.
- */
-void oae_run_log(struct oae_tag *tag, struct oae_run *ev,
-		 enum oae_ev_kind kind, u8 what, u32 seq)
-{
-	oae_evlog_add(tag->key.port, ev->now, tag->key.kid, kind, what,
-		      ev->conn.before, oae_link_state(&tag->link), seq);
-}
-
 /*
  * The way by which a frame came may turn the tag's way (protocol 4.8). False: the
  * frame came through the gateway while the peer is heard direct, and is dropped.

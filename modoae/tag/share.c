@@ -6,7 +6,7 @@
  * Each reason to give way has a list, the oldest entry first, so there is nothing
  * to search. The events that change a tag's state move it between the lists.
  */
-#include "tag.h"
+#include "event.h"
 
 #include <linux/ktime.h>
 

@@ -309,6 +309,19 @@ struct oae_rcv_cb {
 
 #define OAE_RCV_CB(skb)	((struct oae_rcv_cb *)(skb)->cb)
 
+/* Look at a tag or its clients outside of an event. Any context but hard interrupts. */
+static inline void oae_tag_lock(struct oae_tag *tag)
+	__acquires(&tag->lock)
+{
+	spin_lock_bh(&tag->lock);
+}
+
+static inline void oae_tag_unlock(struct oae_tag *tag)
+	__releases(&tag->lock)
+{
+	spin_unlock_bh(&tag->lock);
+}
+
 /* What there is for users; NULL: there never was one. May be read without the lock. */
 static inline struct oae_users *oae_tag_users(const struct oae_tag *tag)
 {
@@ -383,182 +396,15 @@ static inline bool oae_client_room(const struct oae_client *c)
 	       (!bytes || READ_ONCE(c->nbytes) < bytes);
 }
 
-/* way.c: the way of a tag's frames */
-u16 oae_tag_way_begin(struct oae_tag *tag, bool via);
-u16 oae_tag_way_mtu(const struct oae_tag *tag);
-
-/* waits.c: what a link waits for */
-void oae_waits_look(struct oae_tag *tag, struct oae_waits_view *v);
-void oae_waits_mark(struct oae_tag *tag);
-void oae_waits_refused(struct oae_tag *tag, struct oae_client *c);
-const char *oae_waits_word(const struct oae_waits_view *v);
-void oae_waits_text(const struct oae_waits_view *v, char *buf, size_t size);
-
-/* region.c: words exposed to the verbs of peers */
-struct oae_region *oae_region_make(struct oae_node *node,
-				   const struct oae_expose *e,
-				   const struct oae_tag *tag,
-				   const struct oae_port *port, u64 kid,
-				   u64 kid_mask);
-void oae_region_close(struct oae_region *r);
-int oae_region_mmap(struct oae_region *r, struct vm_area_struct *vma);
-int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
-		     u8 *answer, size_t *answer_len);
-u16 oae_region_compute(struct oae_tag *tag, u32 seq, u16 *reply, bool *again);
-void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
-			struct list_head *wake);
-u64 oae_region_holder(const struct oae_tag *tag);
-const u8 *oae_region_answer(struct oae_tag *tag, u32 seq, unsigned int *len);
-void oae_region_move(struct oae_tag *tag, u32 seq, struct oae_tag_place *to);
-void oae_region_idle(struct oae_tag *tag);
-void oae_region_free(struct oae_tag *tag);
-void oae_region_leave(struct oae_tag *tag);
-struct oae_tag *oae_region_woken(struct list_head *wake);
-void oae_region_awake(struct oae_tag *tag);
-
-/* unclaimed.c: tags that no file is attached to */
-void oae_unclaimed_init(struct oae_node *node);
-void oae_fresh_add(struct oae_tag *tag);
-void oae_fresh_del(struct oae_tag *tag);
-void oae_unclaimed_sort(struct oae_tag *tag);
-struct oae_tag *oae_unclaimed_next(struct oae_node *node);
-bool oae_unclaimed_any(const struct oae_node *node);
-
-/* table.c */
-u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
-void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
-bool oae_tags_to(struct oae_port *port, const u8 *mac);
-struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
-struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid);
-struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
-			     gfp_t gfp);
-void oae_tag_put(struct oae_tag *tag);
-void oae_tag_retire(struct oae_tag *tag, bool kill);
-int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key);
-int oae_tags_start(void);
-void oae_tags_stop(void);
-int oae_tags_init(struct oae_node *node,
-		  enum hrtimer_restart (*timer)(struct hrtimer *timer));
-void oae_tags_exit(struct oae_node *node);
-void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
-		       void (*fn)(struct oae_tag *tag, long arg), long arg);
-
-/* peer.c: one link to a peer and channel, whichever of its addresses is known */
-struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid);
-struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more);
-int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
-		   bool *none);
-bool oae_peer_begin(struct oae_tag *tag, struct oae_port *port, u64 kid,
-		    const struct oae_frame *f);
-
-/* share.c: shares of max_tags, and which tag gives way */
-void oae_share_init(struct oae_node *node);
-int oae_share_take(struct oae_tag *tag);
-void oae_share_give_back(struct oae_tag *tag);
-void oae_share_own(struct oae_tag *tag);
-void oae_share_sort(struct oae_tag *tag);
-bool oae_share_make_room(struct oae_node *node, int err);
-
-/* run.c: events of a link */
-void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
-		 struct oae_frame *f, unsigned int path);
-enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
-
-/* life.c: opening, closing, changes of the port */
-bool oae_tag_opening(const struct oae_tag *tag);
-void oae_tag_gave_up(struct oae_tag *tag);
-void oae_tag_not_opened(struct oae_tag *tag);
-void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
-int oae_tag_want(struct oae_tag *tag);
-void oae_tag_unwant(struct oae_tag *tag, bool close);
-void oae_tag_close(struct oae_tag *tag);
-bool oae_tag_met(struct oae_tag *tag);
-void oae_tag_kill(struct oae_tag *tag, long err);
-void oae_tag_drop_unread(struct oae_tag *tag);
-void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
-void oae_tag_port(struct oae_tag *tag, long arg);
-void oae_tag_port_mtu(struct oae_tag *tag, long arg);
-void oae_tag_settle(struct oae_tag *tag, long ns);
-void oae_tag_about(struct oae_tag *tag, const struct oae_about *about);
-
-/* doubt.c: links in doubt, whose port goes down */
-void oae_doubt_unlist(struct oae_tag *tag);
-u64 oae_doubt_until(void);
-void oae_doubt_leave(struct oae_port *port, u64 until);
-void oae_doubt_stays(struct oae_port *port);
-
-/* guess.c: tags whose port is a guess */
-void oae_guess_del(struct oae_tag *tag);
-void oae_guess_use(struct oae_tag *tag, const struct oae_addr *addr);
-bool oae_guess_moved(const struct oae_tag *tag, const struct oae_port *port, u64 kid);
-bool oae_guess_add(struct oae_tag *tag, const struct oae_addr *addr);
-bool oae_guess_addr(struct oae_tag *tag, struct oae_addr *addr, u8 *vc);
-void oae_guess_move(struct oae_tag *tag, struct oae_port *port, u64 kid);
-bool oae_guess_any(struct oae_node *node);
-struct oae_tag *oae_guess_of(struct oae_node *node, u64 kid);
-int oae_guesses_make(struct oae_node *node);
-void oae_guesses_exit(struct oae_node *node);
-void oae_guesses_for_each(struct oae_node *node, void (*fn)(struct oae_tag *tag));
-
-/* queue.c: messages to be sent */
-void oae_tag_lock(struct oae_tag *tag) __acquires(&tag->lock);
-void oae_tag_unlock(struct oae_tag *tag) __releases(&tag->lock);
-int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
-void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs);
-int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
-void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
-			   unsigned int n, int err);
-void oae_tag_confirming(struct oae_tag *tag, int waiters);
-int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, const struct oae_addr *addr,
-		   const struct oae_port *port, u64 kid, bool open);
-void oae_tag_detach(struct oae_tag *tag, struct oae_client *c);
-
-/* inbox.c: transactions that were delivered */
-/* How a transaction is taken. */
+/* How a transaction is taken: oae_inbox_take(). */
 #define OAE_TAKE_KEEP	0x01	/* it takes room until oae_inbox_done() */
 #define OAE_TAKE_PACK	0x02	/* a pack as it is, if all that is unread of it fits */
-
-int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, unsigned int how,
-		   struct sk_buff **skb);
-void oae_inbox_done(struct oae_tag *tag, const struct sk_buff *skb);
-void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb);
-void oae_inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32 bytes);
-unsigned int oae_inbox_len(struct oae_tag *tag);
 
 /* How many are unread? Without the lock a hint. */
 static inline unsigned int oae_inbox_count(const struct oae_tag *tag)
 {
 	return READ_ONCE(tag->inbox.n);
 }
-
-/* users.c: what a tag has for those who use it here */
-int oae_users_make(struct oae_tag *tag);
-void oae_users_free(struct oae_tag *tag);
-int oae_users_start(void);
-void oae_users_stop(void);
-
-/* client.c: a tag's view of its files */
-void oae_client_init(struct oae_client *c);
-u32 oae_client_uncollected(const struct oae_client *c);
-u32 oae_client_events(const struct oae_client *c, const struct oae_tag *tag);
-struct oae_txn *oae_stream_below(const struct oae_stream *s, u64 id);
-void oae_client_collected(struct oae_client *c, struct oae_msg *msg);
-void oae_client_restored(struct oae_client *c, struct oae_msg *msg);
-void oae_client_time(struct oae_client *c, struct oae_txn *txn);
-unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
-			    struct oae_msg **msg, unsigned int max);
-void oae_attach_add(struct oae_tag *tag, struct oae_client *c);
-bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
-		      struct list_head *left);
-bool oae_attach_del(struct oae_tag *tag, struct oae_client *c);
-int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg);
-bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg);
-void oae_attach_tell(struct oae_msg *msg);
-void oae_attach_note(struct oae_tag *tag, enum oae_note note);
-void oae_attach_dead(struct oae_tag *tag);
-void oae_attach_shut(struct oae_tag *tag);
-void oae_attach_readable(struct oae_tag *tag);
-void oae_attach_writable(struct oae_tag *tag);
 
 /* What people are shown of a path: pathshow.c. */
 struct oae_path_view {
@@ -576,24 +422,134 @@ struct oae_path_view {
 	u64 used_at;		/* local_clock() */
 };
 
-bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
-
-/* pathrank.c: the rank of a path by hand */
-int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,
-		  enum oae_path_rank rank);
-
-/* alias.c: where paths lead that are not the tag's own */
-int oae_aliases_make(struct oae_node *node);
-void oae_aliases_exit(struct oae_node *node);
+/* Channel and address by which a path is found: whence a frame came, and how. */
 static inline u64 oae_path_kid(u64 kid, const struct oae_frame *f)
 {
 	return f->flags & OAE_F_VIA ? kid | OAE_KID_VIA : kid;
 }
 
+/* table.c: which links there are */
+u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
+void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
+void oae_tag_put(struct oae_tag *tag);
+bool oae_tags_to(struct oae_port *port, const u8 *mac);
+struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
+struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid);
+struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
+			     gfp_t gfp);
+void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
+		       void (*fn)(struct oae_tag *tag, long arg), long arg);
+int oae_tags_init(struct oae_node *node,
+		  enum hrtimer_restart (*timer)(struct hrtimer *timer));
+void oae_tags_exit(struct oae_node *node);
+int oae_tags_start(void);
+void oae_tags_stop(void);
+
+/* share.c: shares of max_tags, and which tag gives way */
+void oae_share_init(struct oae_node *node);
+
+/* run.c: events of a link */
+void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
+		 struct oae_frame *f, unsigned int path);
+enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
+
+/* life.c: opening, closing, changes of the port */
+void oae_tag_gave_up(struct oae_tag *tag);
+void oae_tag_not_opened(struct oae_tag *tag);
+void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
+int oae_tag_want(struct oae_tag *tag);
+void oae_tag_unwant(struct oae_tag *tag, bool close);
+bool oae_tag_met(struct oae_tag *tag);
+void oae_tag_close(struct oae_tag *tag);
+void oae_tag_kill(struct oae_tag *tag, long err);
+void oae_tag_drop_unread(struct oae_tag *tag);
+void oae_tag_settle(struct oae_tag *tag, long ns);
+void oae_tag_port(struct oae_tag *tag, long arg);
+void oae_tag_port_mtu(struct oae_tag *tag, long arg);
+void oae_tag_about(struct oae_tag *tag, const struct oae_about *about);
+
+/* doubt.c: links in doubt, whose port goes down */
+u64 oae_doubt_until(void);
+void oae_doubt_leave(struct oae_port *port, u64 until);
+void oae_doubt_stays(struct oae_port *port);
+
+/* peer.c: one link to a peer and channel, whichever of its addresses is known */
+struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid);
+struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more);
+int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
+		   bool *none);
+bool oae_peer_begin(struct oae_tag *tag, struct oae_port *port, u64 kid,
+		    const struct oae_frame *f);
+
+/* guess.c: tags whose port is a guess */
+bool oae_guess_add(struct oae_tag *tag, const struct oae_addr *addr);
+bool oae_guess_addr(struct oae_tag *tag, struct oae_addr *addr, u8 *vc);
+void oae_guess_move(struct oae_tag *tag, struct oae_port *port, u64 kid);
+bool oae_guess_any(struct oae_node *node);
+struct oae_tag *oae_guess_of(struct oae_node *node, u64 kid);
+int oae_guesses_make(struct oae_node *node);
+void oae_guesses_for_each(struct oae_node *node, void (*fn)(struct oae_tag *tag));
+
+/* queue.c: messages to be sent */
+int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
+void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
+			   unsigned int n, int err);
+void oae_tag_confirming(struct oae_tag *tag, int waiters);
+int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, const struct oae_addr *addr,
+		   const struct oae_port *port, u64 kid, bool open);
+void oae_tag_detach(struct oae_tag *tag, struct oae_client *c);
+
+/* room.c: waiting for room in queues */
+bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap);
+void oae_room_client(struct oae_tag *tag, struct oae_client *c);
+int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
+		  long *left);
+
+/* inbox.c: transactions that were delivered */
+unsigned int oae_inbox_len(struct oae_tag *tag);
+int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, unsigned int how,
+		   struct sk_buff **skb);
+void oae_inbox_done(struct oae_tag *tag, const struct sk_buff *skb);
+void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb);
+
+/* client.c: a tag's view of its files */
+void oae_client_init(struct oae_client *c);
+struct oae_txn *oae_stream_below(const struct oae_stream *s, u64 id);
+void oae_client_time(struct oae_client *c, struct oae_txn *txn);
+unsigned int oae_client_due(struct oae_client *c, u64 now, u64 again,
+			    struct oae_msg **msg, unsigned int max);
+void oae_client_collected(struct oae_client *c, struct oae_msg *msg);
+void oae_client_restored(struct oae_client *c, struct oae_msg *msg);
+u32 oae_client_uncollected(const struct oae_client *c);
+u32 oae_client_events(const struct oae_client *c, const struct oae_tag *tag);
+
+/* unclaimed.c: tags that no file is attached to */
+void oae_unclaimed_init(struct oae_node *node);
+void oae_fresh_add(struct oae_tag *tag);
+struct oae_tag *oae_unclaimed_next(struct oae_node *node);
+bool oae_unclaimed_any(const struct oae_node *node);
+
+/* waits.c: what a link waits for */
+void oae_waits_look(struct oae_tag *tag, struct oae_waits_view *v);
+const char *oae_waits_word(const struct oae_waits_view *v);
+void oae_waits_text(const struct oae_waits_view *v, char *buf, size_t size);
+
+/* region.c: words exposed to the verbs of peers */
+struct oae_region *oae_region_make(struct oae_node *node,
+				   const struct oae_expose *e,
+				   const struct oae_tag *tag,
+				   const struct oae_port *port, u64 kid,
+				   u64 kid_mask);
+int oae_region_mmap(struct oae_region *r, struct vm_area_struct *vma);
+int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
+		     u8 *answer, size_t *answer_len);
+void oae_region_close(struct oae_region *r);
+
+/* alias.c: where paths lead */
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
-struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid);
 struct oae_tag *oae_path_proven(struct oae_port *port, u64 kid);
 struct oae_tag *oae_path_of_pair(struct oae_node *node, u64 inc, u64 peer_inc);
+int oae_aliases_make(struct oae_node *node);
 
 /* probe.c: PATH frames */
 void oae_path_rcv(struct oae_port *port, const u8 *from, const u8 *by, const struct oae_frame *f);
@@ -601,10 +557,6 @@ void oae_path_rcv(struct oae_port *port, const u8 *from, const u8 *by, const str
 /* claim.c: who comes from elsewhere */
 bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
 		      const struct oae_frame *f);
-int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
-		       const struct oae_frame *f);
-int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid);
-void oae_path_yield(struct oae_port *port, u64 kid);
 
 /* pathgw.c: paths through gateways */
 void oae_path_about(struct oae_port *port, u64 kid, const struct oae_about *about);
@@ -614,12 +566,11 @@ void oae_path_address_before(struct oae_tag *tag, long arg);
 void oae_path_address(struct oae_tag *tag, long arg);
 bool oae_path_move(struct oae_tag *tag);
 
-/* room.c: waiting for room in queues */
-bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap);
-void oae_room_wake(struct oae_tag *tag, bool swap);
-void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c);
-void oae_room_client(struct oae_tag *tag, struct oae_client *c);
-int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
-		  long *left);
+/* pathrank.c: the rank of a path by hand */
+int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,
+		  enum oae_path_rank rank);
+
+/* pathshow.c: what people are shown of a path */
+bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
 
 #endif /* OAE_TAG_H */

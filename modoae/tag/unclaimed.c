@@ -16,7 +16,7 @@
  * Readers, and any function that removes a tag, first move node->ready to
  * node->reading. The two lists have a reference to each tag.
  */
-#include "tag.h"
+#include "event.h"
 
 #include <linux/poll.h>
 
