@@ -14,6 +14,7 @@
  */
 #include "path.h"
 
+#include <linux/etherdevice.h>
 #include <linux/slab.h>
 
 #define ALIAS_KEY_LEN	offsetofend(struct oae_tag_key, port)
@@ -89,13 +90,16 @@ static bool path_is_proven(const struct oae_tag *tag, const struct oae_port *por
 struct oae_tag *oae_path_proven(struct oae_port *port, u64 kid)
 {
 	struct oae_tag *tag = oae_path_tag(port, kid) ?: oae_path_tag(port, kid | OAE_KID_VIA);
+	struct oae_link_mark mark;
 	bool proven;
 
-	if (!tag || !oae_tag_met(tag))
+	if (!tag)
 		return NULL;
 	oae_tag_lock(tag);
-	proven = !tag->paths || path_is_proven(tag, port, kid) ||
-		 path_is_proven(tag, port, kid | OAE_KID_VIA);
+	oae_link_mark(&tag->link, &mark);
+	proven = mark.peer_inc &&
+		 (!tag->paths || path_is_proven(tag, port, kid) ||
+		  path_is_proven(tag, port, kid | OAE_KID_VIA));
 	oae_tag_unlock(tag);
 	return proven ? tag : NULL;
 }
@@ -218,6 +222,20 @@ void oae_alias_del(struct oae_tag *tag, unsigned int i)
 }
 
 /**
+ * oae_tag_path_own() - the way of a tag may have changed, and so has its own path
+ * @tag: the tag, with paths
+ *
+ * Context: under tag->lock.
+ */
+void oae_tag_path_own(struct oae_tag *tag)
+{
+	struct oae_path *own = &tag->paths->paths.path[OAE_PATH_OWN];
+
+	own->via = tag->way.via;
+	oae_path_set_mtu(own, oae_tag_way_mtu(tag));
+}
+
+/**
  * oae_tag_paths_begin() - have room for paths
  * @tag: the tag
  * @ev: the event, which has these paths from now on
@@ -298,6 +316,72 @@ static unsigned int path_spare(const struct oae_tag *tag, bool heard)
 	return spare;
 }
 
+/* Measure a path as it is now. False: it goes through another gateway than before. */
+static bool alias_measure(struct oae_alias *alias, struct oae_path *p, bool *up)
+{
+	struct oae_port *port = alias->key.port;
+	bool via = alias->key.kid & OAE_KID_VIA, same = true;
+	struct oae_ways ways;
+
+	oae_port_ways(port, &ways);
+	alias->way.gen = ways.gw.gen;
+	alias->way.via = via;
+	*up = READ_ONCE(port->up) && !READ_ONCE(port->removed) && oae_ways_has(&ways, via);
+	oae_path_set_mtu(p, oae_way_mtu(&alias->way, &ways));
+	if (via && *up) {
+		same = ether_addr_equal(alias->gw, ways.gw.mac);
+		ether_addr_copy(alias->gw, ways.gw.mac);
+	}
+	return same;
+}
+
+/**
+ * alias_measure_new() - find out what is true of a path that is being added
+ * @alias: where it leads
+ * @p: the path; @up, @mtu and @via are set
+ *
+ * Context: under tag->lock.
+ */
+static void alias_measure_new(struct oae_alias *alias, struct oae_path *p)
+{
+	alias_measure(alias, p, &p->up);
+	p->via = alias->way.via;
+}
+
+/* The place of what was said by hand of a path, or a free one; NULL: there is none. */
+static struct oae_path_wish *path_wish(const struct oae_tag *tag, const struct oae_port *port,
+				       u64 kid)
+{
+	struct oae_path_wish *wish, *spare = NULL;
+	unsigned int i;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		wish = &tag->paths->wish[i];
+		if (wish->rank == OAE_PATH_NORMAL)
+			spare = wish;
+		else if (wish->ifindex == port->dev->ifindex && wish->kid == kid)
+			return wish;
+	}
+	return spare;
+}
+
+/**
+ * path_wished() - what was said by hand of a path, be it there or not
+ * @tag: the tag, with paths
+ * @port: the path's port
+ * @kid: its channel and address
+ *
+ * Context: under tag->lock.
+ *
+ * Return: enum oae_path_rank.
+ */
+static s8 path_wished(const struct oae_tag *tag, const struct oae_port *port, u64 kid)
+{
+	const struct oae_path_wish *wish = path_wish(tag, port, kid);
+
+	return wish ? wish->rank : OAE_PATH_NORMAL;
+}
+
 /**
  * oae_alias_add() - add a path
  * @tag: the tag, with paths
@@ -361,19 +445,69 @@ int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_
 	}
 	atomic_inc(&node->naliases);
 	tag->paths->alias[i] = alias;
-	tag->paths->paths.path[i].rank = oae_tag_path_wish(tag, port, kid);
+	tag->paths->paths.path[i].rank = path_wished(tag, port, kid);
 	/*
 	 * The alias before these looks. Pairs with the smp_mb() in oae_path_yield(), and
 	 * that in change_tell().
 	 */
 	smp_mb__after_atomic();
-	oae_alias_measure(alias, &tag->paths->paths.path[i]);
+	alias_measure_new(alias, &tag->paths->paths.path[i]);
 	if (oae_tag_find(port, kid & ~OAE_KID_VIA)) {
 		oae_alias_del(tag, i);
 		return -EEXIST;
 	}
 	oae_count(node, OAE_S_PATHS_MADE);
 	return i;
+}
+
+/**
+ * oae_tag_path_review() - the port of a path has changed, or its gateway
+ * @tag: the tag, with paths
+ * @ev: the event; oae_conn_reviewed() follows
+ * @i: index of the path
+ *
+ * Context: under tag->lock.
+ *
+ * Return: true if its port carries frames now, and did not before.
+ */
+bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
+{
+	struct oae_alias *alias = tag->paths->alias[i];
+	const struct oae_port *port = tag->key.port;
+	bool up, same = true;
+
+	if (alias) {
+		same = alias_measure(alias, &tag->paths->paths.path[i], &up);
+	} else {
+		up = READ_ONCE(port->up) && !READ_ONCE(port->removed);
+		oae_tag_path_own(tag);
+	}
+	return oae_conn_review(&ev->conn, i, up, same, ev->now, &ev->a);
+}
+
+/**
+ * oae_tag_path_gateways() - look whether the gateways of paths have changed
+ * @tag: the tag, with paths
+ * @ev: the event
+ *
+ * Context: under tag->lock.
+ */
+void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev)
+{
+	bool came = false, any = false;
+	const struct oae_alias *alias;
+	unsigned int i;
+
+	oae_tag_path_own(tag);
+	for (i = 0; i < OAE_PATHS_MAX; i++) {
+		alias = tag->paths->alias[i];
+		if (!alias || alias->way.gen == READ_ONCE(alias->key.port->gw.gen))
+			continue;
+		any = true;
+		came |= oae_tag_path_review(tag, ev, i);
+	}
+	if (any)
+		oae_conn_reviewed(&ev->conn, came, ev->now, &ev->a);
 }
 
 /**
@@ -404,6 +538,125 @@ void oae_path_leave(struct oae_tag *tag)
 void oae_path_free(struct oae_tag *tag)
 {
 	kfree(tag->paths);
+}
+
+/* -ENOSPC: there is no room to keep it. */
+static int path_rank_one(struct oae_tag *tag, unsigned int i, enum oae_path_rank rank)
+{
+	const struct oae_port *port = oae_tag_path_port(tag, i);
+	struct oae_path_wish *wish = path_wish(tag, port, oae_tag_path_kid(tag, i));
+
+	if (!wish && rank != OAE_PATH_NORMAL)
+		return -ENOSPC;
+	tag->paths->paths.path[i].rank = rank;
+	if (!wish)
+		return 0;
+	wish->ifindex = port->dev->ifindex;
+	wish->kid = oae_tag_path_kid(tag, i);
+	wish->rank = rank;
+	return 0;
+}
+
+/**
+ * oae_path_rank() - say by hand how much paths of a link are wanted
+ * @tag: the tag
+ * @port: their port here
+ * @mac: their address there; NULL: any
+ * @rank: enum oae_path_rank
+ *
+ * Kept as long as the tag is. It counts for what this end asks, from the next event of the
+ * timer on; see protocol 4.14, *Rank*.
+ *
+ * Context: any but hard interrupts; under rcu_read_lock(); takes tag->lock.
+ *
+ * Return: 0; -ENOENT the link has no such path; -ENOSPC as many others have a rank as
+ * there may be.
+ */
+int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,
+		  enum oae_path_rank rank)
+{
+	int err = -ENOENT;
+	unsigned int i;
+	u8 to[ETH_ALEN];
+
+	oae_tag_lock(tag);
+	for (i = 0; tag->paths && !tag->dead && i < OAE_PATHS_MAX; i++) {
+		if (!tag->paths->paths.path[i].there || oae_tag_path_port(tag, i) != port)
+			continue;
+		oae_kid_mac(oae_tag_path_kid(tag, i), to);
+		if (!mac || ether_addr_equal(mac, to))
+			err = path_rank_one(tag, i, rank);
+	}
+	oae_tag_unlock(tag);
+	return err;
+}
+
+static const char *const path_why_words[] = {
+	[OAE_WHY_OWN] = "own",
+	[OAE_WHY_RANK] = "rank",
+	[OAE_WHY_CARRIER] = "carrier",
+	[OAE_WHY_SILENCE] = "silence",
+	[OAE_WHY_LOSS] = "loss",
+	[OAE_WHY_BACK] = "back",
+	[OAE_WHY_MTU] = "mtu",
+	[OAE_WHY_SPREAD] = "spread",
+	[OAE_WHY_PEER] = "peer",
+};
+
+static const char *const path_rank_words[] = {
+	[OAE_PATH_AVOID - OAE_PATH_AVOID] = "avoid",
+	[OAE_PATH_NORMAL - OAE_PATH_AVOID] = "normal",
+	[OAE_PATH_PREFERRED - OAE_PATH_AVOID] = "preferred",
+};
+
+static_assert(ARRAY_SIZE(path_why_words) == OAE_WHY_END);
+static_assert(ARRAY_SIZE(path_rank_words) == OAE_PATH_PREFERRED - OAE_PATH_AVOID + 1);
+
+/* The gateway of a path that goes through one. */
+static void path_gateway(const struct oae_tag *tag, unsigned int i, u8 *mac)
+{
+	const struct oae_alias *alias = tag->paths->alias[i];
+	struct oae_ways ways;
+
+	oae_port_ways(oae_tag_path_port(tag, i), &ways);
+	ether_addr_copy(mac, alias ? alias->gw : ways.gw.mac);
+}
+
+/**
+ * oae_path_show() - what people are shown of a path
+ * @tag: the tag
+ * @i: index of the path
+ * @v: filled in
+ *
+ * Context: any but hard interrupts; under rcu_read_lock(); takes tag->lock.
+ *
+ * Return: false if there is no such path.
+ */
+bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v)
+{
+	struct oae_path *p;
+	bool there = false;
+
+	oae_tag_lock(tag);
+	if (tag->paths && tag->paths->paths.path[i].there) {
+		p = &tag->paths->paths.path[i];
+		there = true;
+		strscpy(v->port, oae_tag_path_port(tag, i)->name, sizeof(v->port));
+		oae_kid_mac(oae_tag_path_kid(tag, i), v->mac);
+		v->state = !p->up ? "down" : !p->proven ? "trying" : !p->good ? "silent" :
+			   p->loss.lossy ? "lossy" : "good";
+		v->loss = oae_loss_shown(&p->loss);
+		v->used = tag->paths->paths.used == i;
+		v->via = p->via;
+		path_gateway(tag, i, v->gw);
+		v->why = path_why_words[tag->paths->paths.why];
+		v->rank = path_rank_words[p->rank - OAE_PATH_AVOID];
+		v->mtu = oae_path_carries(p);
+		v->rtt = p->rtt;
+		v->used_at = p->used_at;
+	}
+	oae_tag_unlock(tag);
+	return there;
 }
 
 /**

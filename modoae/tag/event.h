@@ -168,10 +168,18 @@ void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
 void oae_doubt_unlist(struct oae_tag *tag);
 void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev);
 
+/* peer.c: one link to a peer and channel, whichever of its addresses is known */
+int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid);
+int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
+		       const struct oae_frame *f);
+void oae_path_yield(struct oae_port *port, u64 kid);
+
 /* guess.c: tags whose port is a guess */
 void oae_guess_del(struct oae_tag *tag);
 void oae_guess_use(struct oae_tag *tag, const struct oae_addr *addr);
 bool oae_guess_moved(const struct oae_tag *tag, const struct oae_port *port, u64 kid);
+bool oae_guess_may_move(const struct oae_tag *tag, u64 kid);
+void oae_guess_relist(struct oae_tag *tag);
 void oae_guesses_exit(struct oae_node *node);
 
 /* queue.c: messages to be sent */
@@ -285,38 +293,21 @@ void oae_out_send(struct oae_tag *tag, struct oae_run *ev);
 
 /* alias.c: where paths lead */
 struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid);
+void oae_tag_path_own(struct oae_tag *tag);
 bool oae_tag_paths_begin(struct oae_tag *tag, struct oae_run *ev);
 unsigned int oae_tag_path_index(const struct oae_tag *tag, const struct oae_port *port,
 				u64 kid);
 unsigned int oae_tag_paths_count(const struct oae_tag *tag);
+bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
+void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_leave(struct oae_tag *tag);
 void oae_path_free(struct oae_tag *tag);
 void oae_aliases_exit(struct oae_node *node);
 
-/* claim.c: who comes from elsewhere */
-int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid);
-int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
-		       const struct oae_frame *f);
-void oae_path_yield(struct oae_port *port, u64 kid);
-
 /* pathlook.c: paths come and go */
-void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
-
-/* pathgw.c: paths through gateways */
-void oae_tag_path_own(struct oae_tag *tag);
-bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
-void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev);
-bool oae_path_place(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
-void oae_path_gw_look(struct oae_tag *tag);
-void oae_path_gw_tell(struct oae_tag *tag, struct oae_run *ev);
-
-/* pathport.c: what happens to the ports of paths */
-bool oae_path_settle(struct oae_tag *tag, struct oae_run *ev);
-bool oae_path_own_gone(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);
-
-/* pathrank.c: the rank of a path by hand */
-s8 oae_tag_path_wish(const struct oae_tag *tag, const struct oae_port *port, u64 kid);
+bool oae_path_place(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
+void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
 
 /* left.c */
 struct sk_buff *oae_left_make(void);

@@ -104,6 +104,21 @@ bool oae_guess_moved(const struct oae_tag *tag, const struct oae_port *port, u64
 	return !tag->paths && (tag->key.port != port || tag->key.kid != kid);
 }
 
+/* May a tag whose port is a guess go to where its peer was heard? Not once the peer has answered. */
+bool oae_guess_may_move(const struct oae_tag *tag, u64 kid)
+{
+	lockdep_assert_held(&tag->lock);
+	return guess_is(tag) && (!tag->users->whole || kid == tag->key.kid) && !tag->dead &&
+	       !tag->paths && !guess_met(tag);
+}
+
+/* It has gone there: from now on it is found by its new key. */
+void oae_guess_relist(struct oae_tag *tag)
+{
+	oae_guess_del(tag);
+	guess_list(tag);
+}
+
 /**
  * oae_guess_add() - the port of a tag is a guess, unless somebody has named it
  * @tag: the tag
@@ -156,43 +171,6 @@ bool oae_guess_addr(struct oae_tag *tag, struct oae_addr *addr, u8 *vc)
 	}
 	oae_tag_unlock(tag);
 	return is;
-}
-
-/**
- * oae_guess_move() - the peer of a tag was heard at another port
- * @tag: the tag; nothing happens if its peer has answered meanwhile, or somebody has named the port
- * @port: the port
- * @kid: channel and address of the peer there; nothing happens if a link has them
- *
- * Context: any but hard interrupts; takes tag->lock.
- */
-void oae_guess_move(struct oae_tag *tag, struct oae_port *port, u64 kid)
-{
-	struct oae_tag_key key = { .port = port, .kid = kid };
-	struct oae_run ev oae_uninit;
-	unsigned int i;
-	u16 mtu;
-
-	oae_run_enter(tag, &ev);
-	/* Whoever removes the port looks for its tags once. */
-	if (guess_is(tag) && (!tag->users->whole || kid == tag->key.kid) && !tag->dead &&
-	    !tag->paths && !guess_met(tag) && !READ_ONCE(port->removed) &&
-	    !oae_path_find(port, kid, &i) && !oae_tag_rekey(tag, &key)) {
-		oae_guess_del(tag);
-		guess_list(tag);
-		oae_tag_rank(tag);
-		mtu = oae_tag_way_begin(tag, false);
-		ev.via = tag->way.via;
-		oae_link_set_mtu(&tag->link, mtu, ev.now, &ev.a);
-		/*
-		 * Whoever tells the port's own tags that it has changed may have missed this one.
-		 * The key before the look. Pairs with the smp_mb() in change_tell().
-		 */
-		smp_mb();
-		if (READ_ONCE(port->up))
-			oae_link_port_up(&tag->link, ev.now, &ev.a);
-	}
-	oae_run_leave(tag, &ev);
 }
 
 /**

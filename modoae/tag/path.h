@@ -125,7 +125,4 @@ void oae_alias_free_later(struct oae_node *node, struct oae_alias *alias);
 void oae_alias_del(struct oae_tag *tag, unsigned int i);
 int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_alias_why why);
 
-/* pathgw.c: paths through gateways */
-void oae_alias_measure(struct oae_alias *alias, struct oae_path *p);
-
 #endif /* OAE_TAG_PATH_H */

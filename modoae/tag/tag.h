@@ -474,6 +474,9 @@ void oae_doubt_leave(struct oae_port *port, u64 until);
 void oae_doubt_stays(struct oae_port *port);
 
 /* peer.c: one link to a peer and channel, whichever of its addresses is known */
+void oae_path_rcv(struct oae_port *port, const u8 *from, const u8 *by, const struct oae_frame *f);
+bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
+		      const struct oae_frame *f);
 struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid);
 struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more);
 int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
@@ -484,7 +487,6 @@ bool oae_peer_begin(struct oae_tag *tag, struct oae_port *port, u64 kid,
 /* guess.c: tags whose port is a guess */
 bool oae_guess_add(struct oae_tag *tag, const struct oae_addr *addr);
 bool oae_guess_addr(struct oae_tag *tag, struct oae_addr *addr, u8 *vc);
-void oae_guess_move(struct oae_tag *tag, struct oae_port *port, u64 kid);
 bool oae_guess_any(struct oae_node *node);
 struct oae_tag *oae_guess_of(struct oae_node *node, u64 kid);
 int oae_guesses_make(struct oae_node *node);
@@ -549,28 +551,16 @@ void oae_region_close(struct oae_region *r);
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
 struct oae_tag *oae_path_proven(struct oae_port *port, u64 kid);
 struct oae_tag *oae_path_of_pair(struct oae_node *node, u64 inc, u64 peer_inc);
+int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,
+		  enum oae_path_rank rank);
+bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
 int oae_aliases_make(struct oae_node *node);
 
-/* probe.c: PATH frames */
-void oae_path_rcv(struct oae_port *port, const u8 *from, const u8 *by, const struct oae_frame *f);
-
-/* claim.c: who comes from elsewhere */
-bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
-		      const struct oae_frame *f);
-
-/* pathgw.c: paths through gateways */
-void oae_path_about(struct oae_port *port, u64 kid, const struct oae_about *about);
-
-/* pathport.c: what happens to the ports of paths */
+/* pathlook.c: paths come and go */
 void oae_path_address_before(struct oae_tag *tag, long arg);
 void oae_path_address(struct oae_tag *tag, long arg);
 bool oae_path_move(struct oae_tag *tag);
-
-/* pathrank.c: the rank of a path by hand */
-int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,
-		  enum oae_path_rank rank);
-
-/* pathshow.c: what people are shown of a path */
-bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
+void oae_guess_move(struct oae_tag *tag, struct oae_port *port, u64 kid);
+void oae_path_about(struct oae_port *port, u64 kid, const struct oae_about *about);
 
 #endif /* OAE_TAG_H */
