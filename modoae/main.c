@@ -36,7 +36,7 @@ static int __net_init oae_net_init(struct net *net)
 	err = oae_params_init(node);
 	if (err)
 		return err;
-	err = oae_tags_init(node, oae_tag_timer);
+	err = oae_tags_init(node, oae_tag_timer, oae_tag_free);
 	if (err)
 		goto exit_params;
 	err = oae_procfs_init(node);
@@ -129,6 +129,8 @@ static void __net_exit oae_net_exit_batch(struct list_head *nets)
 		oae_noc_purge(node);
 		oae_target_exit(node);
 		oae_tags_exit(node);
+		oae_aliases_exit(node);
+		oae_guesses_exit(node);
 	}
 	rcu_barrier();		/* tags being freed may count in the node */
 	list_for_each_entry(net, nets, exit_list) {
@@ -233,10 +235,13 @@ static int __init oae_init(void)
 	err = oae_tags_start();
 	if (err)
 		goto stop_works;
+	err = oae_users_start();
+	if (err)
+		goto stop_tags;
 	oae_xmit_init();
 	err = oae_udp_init();
 	if (err)
-		goto stop_tags;
+		goto stop_users;
 	err = register_pernet_device(&oae_net_ops);
 	if (err)
 		goto exit_udp;
@@ -270,8 +275,10 @@ unregister_pernet:
 	rcu_barrier();
 exit_udp:
 	oae_udp_exit();
-stop_tags:
+stop_users:
 	oae_xmit_exit();
+	oae_users_stop();
+stop_tags:
 	oae_tags_stop();
 stop_works:
 	oae_works_stop();
@@ -291,6 +298,7 @@ static void __exit oae_exit(void)
 	rcu_barrier();		/* call_rcu() functions are in this module */
 	oae_udp_exit();
 	oae_xmit_exit();
+	oae_users_stop();
 	oae_tags_stop();
 	oae_works_stop();
 	pr_info("unloaded\n");

@@ -192,6 +192,7 @@ struct oae_node {
 	atomic_t naliases;
 	atomic64_t retired;		/* tags that have left the table */
 	enum hrtimer_restart (*tag_timer)(struct hrtimer *timer);
+	void (*tag_free)(struct oae_tag *tag);
 	atomic_t ntags;			/* in the table, or dead, and unread or taken */
 	atomic_t nstrangers;		/* in the table, made for strangers */
 	spinlock_t spare_lock;		/* spare; nests in tag->lock */

@@ -447,7 +447,7 @@ int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_
 	tag->paths->alias[i] = alias;
 	tag->paths->paths.path[i].rank = path_wished(tag, port, kid);
 	/*
-	 * The alias before these looks. Pairs with the smp_mb() in oae_path_yield(), and
+	 * The alias before these looks. Pairs with the smp_mb() in path_make_way(), and
 	 * that in change_tell().
 	 */
 	smp_mb__after_atomic();

@@ -87,6 +87,8 @@ struct oae_run {
 	struct oae_path_out out;
 };
 
+#define OAE_DOUBT_LEAVE_NS	NSEC_PER_SEC	/* a link that does not freeze goes on after that */
+
 /* Log an event, or one of its consequences: @what is an opcode, a note or an outcome. */
 static inline void oae_run_log(struct oae_tag *tag, struct oae_run *ev, enum oae_ev_kind kind,
 			       u8 what, u32 seq)
@@ -103,6 +105,16 @@ static inline u16 oae_tag_way_begin(struct oae_tag *tag, bool via)
 
 	oae_port_ways(tag->key.port, &ways);
 	return oae_way_begin(&tag->way, &ways, via);
+}
+
+/* Compare the addresses of the own path: the end with the higher one is the senior (4.9). */
+static inline void oae_tag_rank(struct oae_tag *tag)
+{
+	u8 peer[ETH_ALEN];
+
+	lockdep_assert_held(&tag->lock);
+	oae_kid_mac(tag->key.kid, peer);
+	oae_link_rank(&tag->link, memcmp(tag->key.port->addr, peer, ETH_ALEN) > 0);
 }
 
 /* What a tag's way carries: bytes behind the Ethernet header, VIA not counted. */
@@ -139,18 +151,19 @@ static inline bool oae_out_carries(const struct oae_send *send)
 }
 
 /* table.c: which links there are */
-void oae_tag_retire(struct oae_tag *tag, bool kill);
+void oae_tag_remove(struct oae_tag *tag);
 int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key);
-
-/* share.c: shares of max_tags, and which tag gives way */
-void oae_share_give_back(struct oae_tag *tag);
-int oae_share_take(struct oae_tag *tag);
 void oae_share_own(struct oae_tag *tag);
 void oae_share_sort(struct oae_tag *tag);
-bool oae_share_make_room(struct oae_node *node, int err);
+void oae_doubt_unlist(struct oae_tag *tag);
+void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev);
+struct oae_tag *oae_tag_add(struct oae_port *port, u64 kid, bool stranger, gfp_t gfp);
 
 /* run.c: events of a link */
 void oae_run_apply(struct oae_tag *tag, struct oae_run *ev);
+void oae_tag_begin(struct oae_tag *tag, struct oae_run *ev, bool via);
+void oae_tag_open(struct oae_tag *tag, struct oae_run *ev);
+void oae_tag_retire(struct oae_tag *tag, bool kill);
 void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 	__acquires(RCU_BH) __acquires(&tag->lock);
 void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
@@ -159,20 +172,13 @@ void oae_run_wake_verbs(struct list_head *tags);
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev);
 
 /* life.c: opening, closing, changes of the port */
-void oae_tag_rank(struct oae_tag *tag);
 bool oae_tag_opening(const struct oae_tag *tag);
-void oae_tag_open(struct oae_tag *tag, struct oae_run *ev);
-void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare);
-
-/* doubt.c: links in doubt, whose port goes down */
-void oae_doubt_unlist(struct oae_tag *tag);
-void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev);
+bool oae_share_make_room(struct oae_node *node, int err);
 
 /* peer.c: one link to a peer and channel, whichever of its addresses is known */
 int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid);
 int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 		       const struct oae_frame *f);
-void oae_path_yield(struct oae_port *port, u64 kid);
 
 /* guess.c: tags whose port is a guess */
 void oae_guess_del(struct oae_tag *tag);
@@ -180,7 +186,6 @@ void oae_guess_use(struct oae_tag *tag, const struct oae_addr *addr);
 bool oae_guess_moved(const struct oae_tag *tag, const struct oae_port *port, u64 kid);
 bool oae_guess_may_move(const struct oae_tag *tag, u64 kid);
 void oae_guess_relist(struct oae_tag *tag);
-void oae_guesses_exit(struct oae_node *node);
 
 /* queue.c: messages to be sent */
 void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
@@ -227,8 +232,6 @@ void oae_join_answer(struct oae_msg *joined);
 /* users.c: what a tag has for those who use it here */
 int oae_users_make(struct oae_tag *tag);
 void oae_users_free(struct oae_tag *tag);
-int oae_users_start(void);
-void oae_users_stop(void);
 
 /* client.c: a tag's view of its files */
 void oae_attach_add(struct oae_tag *tag, struct oae_client *c);
@@ -302,7 +305,6 @@ bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i
 void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_leave(struct oae_tag *tag);
 void oae_path_free(struct oae_tag *tag);
-void oae_aliases_exit(struct oae_node *node);
 
 /* pathlook.c: paths come and go */
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);

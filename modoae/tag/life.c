@@ -6,34 +6,20 @@
 #include "path.h"
 
 #define OPENING_MS	100	/* from finding no link to a peer to opening one */
+#define DOUBT_TELL_NS	(20 * NSEC_PER_MSEC)	/* the longest that links are told under RTNL */
 
 /**
- * oae_tag_rank() - compare the addresses of the own path (protocol 4.9)
- * @tag: the tag
+ * oae_tag_free() - free what others keep in a tag
+ * @tag: the tag, which nobody else has
  *
- * The end with the higher one is the senior: its half stands.
- *
- * Context: under tag->lock.
+ * Context: any: an RCU callback.
  */
-void oae_tag_rank(struct oae_tag *tag)
+void oae_tag_free(struct oae_tag *tag)
 {
-	u8 peer[ETH_ALEN];
-
-	oae_kid_mac(tag->key.kid, peer);
-	oae_link_rank(&tag->link, memcmp(tag->key.port->addr, peer,
-					 ETH_ALEN) > 0);
-}
-
-/* A CLOSED link is about to open: set its rank, its way and its MTU. */
-static void life_start(struct oae_tag *tag, struct oae_run *ev, bool via)
-{
-	if (!oae_link_closed(&tag->link))
-		return;
-	WRITE_ONCE(tag->opening, 0);
-	oae_tag_rank(tag);
-	oae_link_set_mtu(&tag->link, oae_tag_way_begin(tag, via), ev->now,
-			 &ev->a);
-	ev->via = tag->way.via;
+	oae_places_free(tag);
+	oae_path_free(tag);
+	oae_region_free(tag);
+	oae_users_free(tag);
 }
 
 /**
@@ -62,20 +48,6 @@ void oae_tag_gave_up(struct oae_tag *tag)
 {
 	if (oae_link_closed(&tag->link))
 		WRITE_ONCE(tag->opening, 0);
-}
-
-/**
- * oae_tag_open() - open a CLOSED link from here
- * @tag: the tag, which is not a stranger's any more
- * @ev: the event
- *
- * Context: under tag->lock, BH off.
- */
-void oae_tag_open(struct oae_tag *tag, struct oae_run *ev)
-{
-	oae_share_own(tag);
-	life_start(tag, ev, false);
-	oae_link_open(&tag->link, ev->now, &ev->a);
 }
 
 /**
@@ -111,7 +83,7 @@ void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 			tag->by_peer = true;
 			tag->unheard = true;
 		}
-		life_start(tag, &ev, sync->flags & OAE_F_VIA);
+		oae_tag_begin(tag, &ev, sync->flags & OAE_F_VIA);
 		oae_link_accept(&tag->link, sync, ev.now, &ev.a);
 	}
 	oae_run_log(tag, &ev, OAE_EV_FRAME, sync->opcode, sync->seq);
@@ -268,7 +240,7 @@ void oae_tag_drop_unread(struct oae_tag *tag)
 }
 
 /**
- * oae_tag_give_way() - free a tag's place for another one (protocol 4.6)
+ * life_give_way() - free a tag's place for another one (protocol 4.6)
  * @tag: the tag
  * @spare: the reason why the tag may give way. Nothing happens if it no longer
  *	holds.
@@ -278,7 +250,7 @@ void oae_tag_drop_unread(struct oae_tag *tag)
  *
  * Context: any but hard interrupts; takes tag->lock.
  */
-void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
+static void life_give_way(struct oae_tag *tag, enum oae_spare spare)
 {
 	struct sk_buff_head lost;
 	struct oae_run ev oae_uninit;
@@ -300,6 +272,48 @@ void oae_tag_give_way(struct oae_tag *tag, enum oae_spare spare)
 	}
 	oae_run_leave(tag, &ev);
 	__skb_queue_purge(&lost);
+}
+
+/* The first tag of a list gives way, if it has been there for @age ns. */
+static bool share_give_way(struct oae_node *node, enum oae_spare spare, u64 age)
+{
+	struct oae_tag *tag;
+
+	spin_lock_bh(&node->spare_lock);
+	tag = list_first_entry_or_null(&node->spare[spare], struct oae_tag,
+				       yield);
+	if (tag && ((u32)jiffies - tag->spare_since < nsecs_to_jiffies(age) ||
+		    !refcount_inc_not_zero(&tag->ref)))
+		tag = NULL;
+	spin_unlock_bh(&node->spare_lock);
+	if (!tag)
+		return false;
+	life_give_way(tag, spare);
+	oae_tag_put(tag);
+	return true;
+}
+
+/**
+ * oae_share_make_room() - make a tag give way (protocol 4.6)
+ * @node: the node
+ * @err: what oae_share_take() returned
+ *
+ * Context: any but hard interrupts, no lock held; takes tag->lock.
+ *
+ * Return: true if oae_share_take() is worth another try.
+ */
+bool oae_share_make_room(struct oae_node *node, int err)
+{
+	unsigned int dead_ms = READ_ONCE(node->knobs.dead_ms);
+	unsigned int doubt_s = READ_ONCE(node->knobs.doubt_s);
+	enum oae_spare spare;
+	u64 ms;
+
+	for (spare = OAE_SPARE_DEAD; spare < OAE_SPARE_END; spare++)
+		if (oae_share_yields(spare, err, dead_ms, doubt_s, &ms) &&
+		    share_give_way(node, spare, ms * NSEC_PER_MSEC))
+			return true;
+	return false;
 }
 
 /**
@@ -402,4 +416,78 @@ void oae_tag_about(struct oae_tag *tag, const struct oae_about *about)
 	if (!oae_path_elsewhere(tag))
 		oae_tag_way_update(tag, &ev);
 	oae_run_leave(tag, &ev);
+}
+
+static void doubt_leave(struct oae_tag *tag, struct oae_port *port)
+{
+	struct oae_run ev oae_uninit;
+
+	oae_run_enter(tag, &ev);
+	/* It may go by another port by now, or be listed for what is over. */
+	if (tag->doubt_at == port && oae_link_in_doubt(&tag->link))
+		oae_link_leave(&tag->link, ev.now + OAE_DOUBT_LEAVE_NS, ev.now, &ev.a);
+	else if (tag->doubt_at == port)
+		oae_doubt_unlist(tag);
+	oae_run_leave(tag, &ev);
+}
+
+/**
+ * oae_doubt_until() - for how long links in doubt may be told, from now on
+ *
+ * Context: any.
+ *
+ * Return: until when, ns.
+ */
+u64 oae_doubt_until(void)
+{
+	return ktime_get_ns() + DOUBT_TELL_NS;
+}
+
+/**
+ * oae_doubt_leave() - a port is about to go down, or to be released
+ * @port: the port, which carries frames yet; nothing happens if that was said already
+ * @until: from oae_doubt_until(); ports that go together share the time
+ *
+ * The links in doubt say what they have committed, and commit nothing more. RTNL is everybody's:
+ * of very many links the last ones are left as they are.
+ *
+ * Context: process, may sleep; under RTNL; takes tag->lock.
+ */
+void oae_doubt_leave(struct oae_port *port, u64 until)
+{
+	struct oae_tag *tag;
+	LIST_HEAD(todo);
+
+	if (port->leaving)
+		return;
+	spin_lock_bh(&port->doubt_lock);
+	port->leaving = true;
+	list_splice_init(&port->doubt, &todo);
+	while ((tag = list_first_entry_or_null(&todo, struct oae_tag, doubt_list))) {
+		list_move_tail(&tag->doubt_list, &port->doubt);
+		/* The table has a reference: oae_tag_retire(). */
+		refcount_inc(&tag->ref);
+		spin_unlock_bh(&port->doubt_lock);
+		doubt_leave(tag, port);
+		oae_tag_put(tag);
+		cond_resched();
+		spin_lock_bh(&port->doubt_lock);
+		if (ktime_get_ns() > until)
+			break;
+	}
+	list_splice(&todo, &port->doubt);
+	spin_unlock_bh(&port->doubt_lock);
+}
+
+/**
+ * oae_doubt_stays() - the port is down, and its links are frozen: it may come up again
+ * @port: the port
+ *
+ * Context: process; under RTNL.
+ */
+void oae_doubt_stays(struct oae_port *port)
+{
+	spin_lock_bh(&port->doubt_lock);
+	port->leaving = false;
+	spin_unlock_bh(&port->doubt_lock);
 }

@@ -304,7 +304,7 @@ int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 }
 
 /* A path, direct or through a gateway, makes way for a link. */
-static void path_yield(struct oae_port *port, u64 kid)
+static void path_yield_one(struct oae_port *port, u64 kid)
 {
 	struct oae_run ev oae_uninit;
 	struct oae_tag *tag;
@@ -324,22 +324,81 @@ static void path_yield(struct oae_port *port, u64 kid)
 }
 
 /**
- * oae_path_yield() - a path makes way for a link of its own by the same addresses
+ * path_make_way() - a path makes way for a link of its own by the same addresses
  * @port: the port of the new tag, which is in the table
  * @kid: its key id
  *
  * Context: any but hard interrupts, no lock held; takes the lock of the path's tag.
  */
-void oae_path_yield(struct oae_port *port, u64 kid)
+static void path_make_way(struct oae_port *port, u64 kid)
 {
 	/* The tag before the look. Pairs with the barrier in oae_alias_add(). */
 	smp_mb();
 	if (likely(!atomic_read(&port->node->naliases)))
 		return;
 	rcu_read_lock();
-	path_yield(port, kid);
-	path_yield(port, kid | OAE_KID_VIA);
+	path_yield_one(port, kid);
+	path_yield_one(port, kid | OAE_KID_VIA);
 	rcu_read_unlock();
+}
+
+/* Room may take two steps (a CLOSED tag dies, then its unread goes); twice that. */
+#define MAKE_ROOM_TRIES	4
+
+/**
+ * oae_tag_make() - find a tag or make one, its link CLOSED
+ * @port: its port; the caller keeps it alive
+ * @kid: its key id
+ * @stranger: the peer is neither configured nor wanted by a program here; its tag
+ *	counts in the strangers' share of max_tags
+ * @gfp: OAE_GFP_USER for a program, which pays for the tag; GFP_ATOMIC for a frame
+ *
+ * If there is no room another tag gives way, if one may (protocol 4.6).
+ *
+ * Context: any but hard interrupts, no lock held; takes the other tag's lock.
+ *
+ * Return: the tag with a reference for the caller; -ENODEV the port is being
+ * removed; -ENOBUFS max_tags reached, or the strangers' share of it; -ENOMEM.
+ */
+struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger, gfp_t gfp)
+{
+	unsigned int tries = MAKE_ROOM_TRIES;
+	struct oae_tag *tag;
+	int err;
+
+	do {
+		tag = oae_tag_add(port, kid, stranger, gfp);
+		err = PTR_ERR_OR_ZERO(tag);
+	} while ((err == -ENOBUFS || err == -EDQUOT) && tries-- &&
+		 oae_share_make_room(port->node, err));
+	if (!err)
+		path_make_way(port, kid);
+	return err == -EDQUOT ? ERR_PTR(-ENOBUFS) : tag;
+}
+EXPORT_SYMBOL_FOR_BENCH(oae_tag_make);
+
+/**
+ * oae_tags_to() - is there a link to a peer, on any channel?
+ * @port: a port
+ * @mac: the peer's address there
+ *
+ * Looks for each channel, and for paths. For rare events.
+ *
+ * Context: any; under rcu_read_lock().
+ *
+ * Return: true if so.
+ */
+bool oae_tags_to(struct oae_port *port, const u8 *mac)
+{
+	unsigned int vc, i;
+	u64 kid;
+
+	for (vc = 0; vc <= U8_MAX; vc++) {
+		kid = oae_kid(vc, mac);
+		if (oae_tag_find(port, kid) || oae_path_find(port, kid, &i))
+			return true;
+	}
+	return false;
 }
 
 /*

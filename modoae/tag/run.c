@@ -351,6 +351,32 @@ static noinline void run_count_open(struct oae_tag *tag, bool open)
 	atomic_add(n, &tag->node->nopen);
 }
 
+/* A CLOSED link is about to open: set its rank, its way and its MTU. */
+void oae_tag_begin(struct oae_tag *tag, struct oae_run *ev, bool via)
+{
+	if (!oae_link_closed(&tag->link))
+		return;
+	WRITE_ONCE(tag->opening, 0);
+	oae_tag_rank(tag);
+	oae_link_set_mtu(&tag->link, oae_tag_way_begin(tag, via), ev->now,
+			 &ev->a);
+	ev->via = tag->way.via;
+}
+
+/**
+ * oae_tag_open() - open a CLOSED link from here
+ * @tag: the tag, which is not a stranger's any more
+ * @ev: the event
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_tag_open(struct oae_tag *tag, struct oae_run *ev)
+{
+	oae_share_own(tag);
+	oae_tag_begin(tag, ev, false);
+	oae_link_open(&tag->link, ev->now, &ev->a);
+}
+
 /* The link of `target` was closing when that was set, and is CLOSED: protocol 4.4. */
 static noinline void run_reopen(struct oae_tag *tag, struct oae_run *ev)
 {
@@ -361,6 +387,42 @@ static noinline void run_reopen(struct oae_tag *tag, struct oae_run *ev)
 	oae_tag_open(tag, ev);
 	oae_link_want(&tag->link, true);
 	oae_run_apply(tag, ev);
+}
+
+/* A link that is in doubt now, and whose port is about to go down, leaves. */
+static noinline void run_look_doubt(struct oae_tag *tag, struct oae_run *ev)
+{
+	oae_doubt_look(tag, ev);
+	oae_run_apply(tag, ev);
+}
+
+/**
+ * oae_tag_retire() - remove a CLOSED tag from the table, if nothing keeps it there
+ * @tag: the tag; stays if its link is not CLOSED
+ * @kill: remove the tag even if it has a file, unread transactions, or messages
+ *	that are being reversed
+ *
+ * Context: under tag->lock, BH off; under rcu_read_lock().
+ */
+void oae_tag_retire(struct oae_tag *tag, bool kill)
+{
+	lockdep_assert_held(&tag->lock);
+	if (tag->dead || !oae_link_closed(&tag->link) ||
+	    ((oae_tag_queued(tag) || oae_inbox_count(tag) ||
+	      oae_tag_attached(tag)) && !kill))
+		return;
+	WRITE_ONCE(tag->dead, true);
+	/* `dead` before the look at inbox.n. Pairs with the smp_mb() in inbox_made_room(). */
+	smp_mb();
+	oae_attach_dead(tag);
+	hrtimer_try_to_cancel(&tag->timer);
+	oae_tag_remove(tag);
+	oae_region_leave(tag);
+	oae_guess_del(tag);
+	oae_doubt_unlist(tag);
+	oae_path_leave(tag);
+	/* The table's reference. RCU keeps the tag until the caller is done. */
+	oae_tag_put(tag);
 }
 
 /* End an event: apply its ops, drop tag->lock, send its frames, wake sleepers. */
@@ -384,7 +446,7 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	if (unlikely(tag->nconfirm))
 		run_confirm(tag, ev);
 	if (unlikely(!tag->doubt_at || tag->paths))
-		oae_doubt_look(tag, ev);
+		run_look_doubt(tag, ev);
 	WARN_ON_ONCE(ev->a.overflow);
 
 	after = oae_link_state(&tag->link);

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tags: the table of links, and the life time of an entry. run.c handles the
- * events of a link.
+ * Which links there are: the table of tags, the memory of an entry, and the lists that one may
+ * be on. Of shares of max_tags, and which tag gives way, the rules are in link/admission.c
+ * (doc/protocol.md section 4.6): each reason to give way has a list, the oldest entry first, so
+ * there is nothing to search. The events that change a tag's state move it between the lists.
+ *
+ * Links in doubt are listed at the port of the path that they use: a port that is about to go
+ * down has them say what they have committed (4.5), and has no time to look for them among all
+ * others. A tag is listed by the event after which its link is in doubt. It stays listed until
+ * the timer finds that there is nothing to be listed for: a link at work is in doubt most of the
+ * time, so its frames find it listed.
  */
-#include "event.h"
+#include "path.h"
 
 #include <linux/hash.h>
+#include <linux/ktime.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 
@@ -13,9 +22,6 @@
 
 /* Padding is not initialised: with it two equal keys would differ. */
 static_assert(sizeof(u64) + sizeof(struct oae_port *) == TAG_KEY_LEN);
-
-/* Room may take two steps (a CLOSED tag dies, then its unread goes); twice that. */
-#define MAKE_ROOM_TRIES	4
 
 static const struct rhashtable_params tag_params = {
 	.head_offset = offsetof(struct oae_tag, hash),
@@ -63,10 +69,7 @@ static void table_tag_free(struct rcu_head *rcu)
 	/* oae_tag_retire() cannot cancel a timer whose function is running. */
 	hrtimer_cancel(&tag->timer);
 	oae_port_put(tag->key.port);
-	oae_places_free(tag);
-	oae_path_free(tag);
-	oae_region_free(tag);
-	oae_users_free(tag);
+	tag->node->tag_free(tag);
 	/* Each slice that was kept has been given back, as long as it was then. */
 	WARN_ON_ONCE(tag->kept_bytes);
 	kmem_cache_free(table_cache, tag);
@@ -85,26 +88,10 @@ void oae_tag_put(struct oae_tag *tag)
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_tag_put);
 
-/**
- * oae_tag_retire() - remove a CLOSED tag from the table, if nothing keeps it there
- * @tag: the tag; stays if its link is not CLOSED
- * @kill: remove the tag even if it has a file, unread transactions, or messages
- *	that are being reversed
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
- */
-void oae_tag_retire(struct oae_tag *tag, bool kill)
+/* A CLOSED tag leaves the table, and all lists of what is in it. Its reference is the caller's. */
+void oae_tag_remove(struct oae_tag *tag)
 {
 	lockdep_assert_held(&tag->lock);
-	if (tag->dead || !oae_link_closed(&tag->link) ||
-	    ((oae_tag_queued(tag) || oae_inbox_count(tag) ||
-	      oae_tag_attached(tag)) && !kill))
-		return;
-	WRITE_ONCE(tag->dead, true);
-	/* `dead` before the look at inbox.n. Pairs with the smp_mb() in inbox_made_room(). */
-	smp_mb();
-	oae_attach_dead(tag);
-	hrtimer_try_to_cancel(&tag->timer);
 	rhashtable_remove_fast(&tag->node->tags, &tag->hash, tag_params);
 	/* Counted once it is out. Pairs with the acquire in oae_tag_of_frame(). */
 	smp_mb__before_atomic();
@@ -114,12 +101,6 @@ void oae_tag_retire(struct oae_tag *tag, bool kill)
 	spin_unlock(&tag->node->all_lock);
 	oae_share_own(tag);
 	oae_count(tag->node, OAE_S_TAGS_GONE);
-	oae_region_leave(tag);
-	oae_guess_del(tag);
-	oae_doubt_unlist(tag);
-	oae_path_leave(tag);
-	/* The table's reference. RCU keeps the tag until the caller is done. */
-	oae_tag_put(tag);
 }
 
 /* Give a tag that is not in the table another key, and count it at that port. */
@@ -184,30 +165,6 @@ int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key)
 }
 
 /**
- * oae_tags_to() - is there a link to a peer, on any channel?
- * @port: a port
- * @mac: the peer's address there
- *
- * Looks for each channel, and for paths. For rare events.
- *
- * Context: any; under rcu_read_lock().
- *
- * Return: true if so.
- */
-bool oae_tags_to(struct oae_port *port, const u8 *mac)
-{
-	unsigned int vc, i;
-	u64 kid;
-
-	for (vc = 0; vc <= U8_MAX; vc++) {
-		kid = oae_kid(vc, mac);
-		if (oae_tag_find(port, kid) || oae_path_find(port, kid, &i))
-			return true;
-	}
-	return false;
-}
-
-/**
  * oae_tag_find() - find a tag
  * @port: its port
  * @kid: its key id
@@ -248,7 +205,7 @@ struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid)
 	local_lock_nested_bh(&node->found->lock);
 	found = *this_cpu_ptr(&node->found->slot[slot]);
 	local_unlock_nested_bh(&node->found->lock);
-	/* Pairs with the barrier in oae_tag_retire(). */
+	/* Pairs with the barrier in oae_tag_remove(). */
 	retired = atomic64_read_acquire(&node->retired);
 	if (likely(found.tag && found.retired == retired && found.tag->key.kid == kid &&
 		   found.tag->key.port == port))
@@ -261,6 +218,182 @@ struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid)
 		local_unlock_nested_bh(&node->found->lock);
 	}
 	return found.tag;
+}
+
+/**
+ * oae_share_init() - initialise the counts and lists of a node
+ * @node: the node, not published yet
+ *
+ * Context: any.
+ */
+void oae_share_init(struct oae_node *node)
+{
+	unsigned int i;
+
+	atomic_set(&node->ntags, 0);
+	atomic_set(&node->nstrangers, 0);
+	spin_lock_init(&node->spare_lock);
+	for (i = 0; i < OAE_SPARE_END; i++)
+		INIT_LIST_HEAD(&node->spare[i]);
+}
+
+/* The tag did not go into the table, or is dead. */
+static void share_give_back(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+
+	tag->counted = false;
+	if (tag->stranger)
+		atomic_dec(&node->nstrangers);
+	atomic_dec(&node->ntags);
+}
+
+/*
+ * Count a tag that is about to go into the table. -ENOBUFS: max_tags is reached; -EDQUOT: the
+ * strangers' share is.
+ */
+static int share_take(struct oae_tag *tag)
+{
+	struct oae_node *node = tag->node;
+	unsigned int strangers = 0;
+	int err;
+
+	if (tag->stranger)
+		strangers = atomic_inc_return(&node->nstrangers);
+	err = oae_share_room(atomic_inc_return(&node->ntags), strangers,
+			     READ_ONCE(node->knobs.max_tags));
+	if (err)
+		share_give_back(tag);
+	else
+		tag->counted = true;
+	return err;
+}
+
+/**
+ * oae_share_own() - stop counting a tag as a stranger's
+ * @tag: the tag: its link is being opened here, or it is dead
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_share_own(struct oae_tag *tag)
+{
+	lockdep_assert_held(&tag->lock);
+	if (!tag->stranger)
+		return;
+	tag->stranger = false;
+	atomic_dec(&tag->node->nstrangers);
+}
+
+static enum oae_spare share_why_spare(const struct oae_tag *tag)
+{
+	const struct oae_claims c = {
+		.attached = oae_tag_attached(tag),
+		.dead = tag->dead,
+		.unread = oae_inbox_count(tag),
+		.stranger = tag->stranger,
+		.queued = oae_tag_queued(tag),
+		.closed = oae_link_closed(&tag->link),
+		.down = oae_link_down(&tag->link),
+	};
+
+	return oae_share_spare(&c);
+}
+
+/*
+ * A dead tag counts in max_tags as long as it has what was delivered: unread, or taken by a file,
+ * which may give it back.
+ */
+static void share_count_dead(struct oae_tag *tag)
+{
+	bool keeps = READ_ONCE(tag->inbox.bytes);
+
+	if (tag->counted == keeps)
+		return;
+	if (!keeps) {
+		share_give_back(tag);
+		return;
+	}
+	/* A reader's buffer was bad: what seemed to be read is unread again. */
+	tag->counted = true;
+	atomic_inc(&tag->node->ntags);
+}
+
+/**
+ * oae_share_sort() - put a tag on the list for its present state
+ * @tag: the tag
+ *
+ * The last step of an event.
+ *
+ * Context: under tag->lock, BH off; under rcu_read_lock().
+ */
+void oae_share_sort(struct oae_tag *tag)
+{
+	enum oae_spare spare = share_why_spare(tag);
+	struct oae_node *node = tag->node;
+
+	lockdep_assert_held(&tag->lock);
+	if (spare != tag->spare) {
+		spin_lock(&node->spare_lock);
+		list_del_init(&tag->yield);
+		if (spare)
+			list_add_tail(&tag->yield, &node->spare[spare]);
+		tag->spare_since = jiffies;
+		spin_unlock(&node->spare_lock);
+		tag->spare = spare;
+	}
+	if (tag->dead)
+		share_count_dead(tag);
+}
+
+/* If the port is about to go down, the link leaves. */
+static void doubt_list(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_port *port = oae_tag_used_port(tag);
+	bool leaving;
+
+	spin_lock(&port->doubt_lock);
+	list_add_tail(&tag->doubt_list, &port->doubt);
+	tag->doubt_at = port;
+	/* Else oae_doubt_leave() finds the tag. */
+	leaving = port->leaving;
+	spin_unlock(&port->doubt_lock);
+	if (unlikely(leaving))
+		oae_link_leave(&tag->link, ev->now + OAE_DOUBT_LEAVE_NS, ev->now, &ev->a);
+}
+
+/**
+ * oae_doubt_unlist() - a link is in doubt no more, or its tag leaves the table
+ * @tag: the tag; nothing happens if it is not listed
+ *
+ * Context: under tag->lock, BH off; under rcu_read_lock().
+ */
+void oae_doubt_unlist(struct oae_tag *tag)
+{
+	struct oae_port *port = tag->doubt_at;
+
+	if (!port)
+		return;
+	spin_lock(&port->doubt_lock);
+	list_del(&tag->doubt_list);
+	spin_unlock(&port->doubt_lock);
+	tag->doubt_at = NULL;
+}
+
+/**
+ * oae_doubt_look() - an event is over: list its tag if the link is in doubt
+ * @tag: the tag; if it is listed already, another path may be in use now
+ * @ev: the event; its frames can still be added to
+ *
+ * Context: under tag->lock, BH off; under rcu_read_lock().
+ */
+void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev)
+{
+	/* A link that is CLOSED leaves its paths: nobody would tell it that their ports go. */
+	if (tag->doubt_at &&
+	    (tag->doubt_at != oae_tag_used_port(tag) || oae_link_closed(&tag->link)))
+		oae_doubt_unlist(tag);
+	if (!tag->doubt_at && !tag->dead && oae_link_in_doubt(&tag->link))
+		doubt_list(tag, ev);
 }
 
 static struct oae_tag *table_tag_alloc(struct oae_port *port, u64 kid, bool stranger,
@@ -310,13 +443,13 @@ static int table_tag_insert(struct oae_tag *tag)
 	oae_link_init(&tag->link, rcu_dereference(node->cfg), tag->key.kid >> 56,
 		      oae_tag_way_begin(tag, false),
 		      READ_ONCE(node->knobs.tag_seq) - 1);
-	err = oae_share_take(tag);
+	err = share_take(tag);
 	if (err)
 		return err;
 	err = rhashtable_lookup_insert_fast(&node->tags, &tag->hash,
 					    tag_params);
 	if (err)
-		oae_share_give_back(tag);
+		share_give_back(tag);
 	else
 		table_tag_list(tag);
 	/* rhashtable has several errors for a table that cannot grow now. */
@@ -325,26 +458,13 @@ static int table_tag_insert(struct oae_tag *tag)
 	return err;
 }
 
-/**
- * oae_tag_make() - find a tag or make one, its link CLOSED
- * @port: its port; the caller keeps it alive
- * @kid: its key id
- * @stranger: the peer is neither configured nor wanted by a program here; its tag
- *	counts in the strangers' share of max_tags
- * @gfp: OAE_GFP_USER for a program, which pays for the tag; GFP_ATOMIC for a frame
- *
- * If there is no room another tag gives way, if one may (protocol 4.6).
- *
- * Context: any but hard interrupts, no lock held; takes the other tag's lock.
- *
- * Return: the tag with a reference for the caller; -ENODEV the port is being
- * removed; -ENOBUFS max_tags reached, or the strangers' share of it; -ENOMEM.
+/*
+ * Find a tag or add one, its link CLOSED, with a reference for the caller. -ENODEV: the port is
+ * being removed; -ENOBUFS: max_tags is reached; -EDQUOT: the strangers' share of it is; -ENOMEM.
  */
-struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
-			     gfp_t gfp)
+struct oae_tag *oae_tag_add(struct oae_port *port, u64 kid, bool stranger, gfp_t gfp)
 {
 	struct oae_node *node = port->node;
-	unsigned int tries = MAKE_ROOM_TRIES;
 	struct oae_tag *tag, *old;
 	int err;
 
@@ -372,12 +492,9 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
 				old = NULL;
 		}
 		rcu_read_unlock();
-	} while ((err == -EEXIST && !old) ||
-		 ((err == -ENOBUFS || err == -EDQUOT) && tries-- &&
-		  oae_share_make_room(node, err)));
+	} while (err == -EEXIST && !old);
 
 	if (!err) {
-		oae_path_yield(port, kid);
 		oae_count(node, OAE_S_TAGS_MADE);
 		return tag;
 	}
@@ -385,9 +502,8 @@ struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
 	kmem_cache_free(table_cache, tag);
 	if (err == -ENOMEM)
 		oae_count(node, OAE_S_NO_MEMORY);
-	return old ?: ERR_PTR(err == -EDQUOT ? -ENOBUFS : err);
+	return old ?: ERR_PTR(err);
 }
-EXPORT_SYMBOL_FOR_BENCH(oae_tag_make);
 
 /*
  * The next few tags behind @place in node->all, with a reference each. Returns
@@ -450,15 +566,18 @@ void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
  * oae_tags_init() - make a node's table of tags
  * @node: the node
  * @timer: function of oae_tag.timer
+ * @free: frees what others keep in a tag that is about to be freed; in RCU's callback
  *
  * Context: process, may sleep.
  *
  * Return: 0 or a negative errno.
  */
 int oae_tags_init(struct oae_node *node,
-		  enum hrtimer_restart (*timer)(struct hrtimer *timer))
+		  enum hrtimer_restart (*timer)(struct hrtimer *timer),
+		  void (*free)(struct oae_tag *tag))
 {
 	node->tag_timer = timer;
+	node->tag_free = free;
 	INIT_LIST_HEAD(&node->all);
 	spin_lock_init(&node->all_lock);
 	spin_lock_init(&node->opening_lock);
@@ -478,8 +597,6 @@ void oae_tags_exit(struct oae_node *node)
 {
 	WARN_ON(atomic_read(&node->ntags) || atomic_read(&node->nstrangers));
 	rhashtable_destroy(&node->tags);
-	oae_aliases_exit(node);
-	oae_guesses_exit(node);
 }
 
 /**
@@ -491,13 +608,7 @@ void oae_tags_exit(struct oae_node *node)
  */
 int oae_tags_start(void)
 {
-	int err = oae_users_start();
-
-	if (err)
-		return err;
 	table_cache = kmem_cache_create("oae_tag", sizeof(struct oae_tag), 0, 0, NULL);
-	if (!table_cache)
-		oae_users_stop();
 	return table_cache ? 0 : -ENOMEM;
 }
 
@@ -509,5 +620,4 @@ int oae_tags_start(void)
 void oae_tags_stop(void)
 {
 	kmem_cache_destroy(table_cache);
-	oae_users_stop();
 }

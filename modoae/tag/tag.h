@@ -432,21 +432,17 @@ static inline u64 oae_path_kid(u64 kid, const struct oae_frame *f)
 u64 oae_kid(u8 vc, const u8 mac[ETH_ALEN]);
 void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
 void oae_tag_put(struct oae_tag *tag);
-bool oae_tags_to(struct oae_port *port, const u8 *mac);
 struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
 struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid);
-struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger,
-			     gfp_t gfp);
+void oae_share_init(struct oae_node *node);
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg);
 int oae_tags_init(struct oae_node *node,
-		  enum hrtimer_restart (*timer)(struct hrtimer *timer));
+		  enum hrtimer_restart (*timer)(struct hrtimer *timer),
+		  void (*free)(struct oae_tag *tag));
 void oae_tags_exit(struct oae_node *node);
 int oae_tags_start(void);
 void oae_tags_stop(void);
-
-/* share.c: shares of max_tags, and which tag gives way */
-void oae_share_init(struct oae_node *node);
 
 /* run.c: events of a link */
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
@@ -454,6 +450,7 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
 
 /* life.c: opening, closing, changes of the port */
+void oae_tag_free(struct oae_tag *tag);
 void oae_tag_gave_up(struct oae_tag *tag);
 void oae_tag_not_opened(struct oae_tag *tag);
 void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
@@ -467,8 +464,6 @@ void oae_tag_settle(struct oae_tag *tag, long ns);
 void oae_tag_port(struct oae_tag *tag, long arg);
 void oae_tag_port_mtu(struct oae_tag *tag, long arg);
 void oae_tag_about(struct oae_tag *tag, const struct oae_about *about);
-
-/* doubt.c: links in doubt, whose port goes down */
 u64 oae_doubt_until(void);
 void oae_doubt_leave(struct oae_port *port, u64 until);
 void oae_doubt_stays(struct oae_port *port);
@@ -477,6 +472,8 @@ void oae_doubt_stays(struct oae_port *port);
 void oae_path_rcv(struct oae_port *port, const u8 *from, const u8 *by, const struct oae_frame *f);
 bool oae_path_strange(const struct oae_tag *tag, unsigned int index,
 		      const struct oae_frame *f);
+struct oae_tag *oae_tag_make(struct oae_port *port, u64 kid, bool stranger, gfp_t gfp);
+bool oae_tags_to(struct oae_port *port, const u8 *mac);
 struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid);
 struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more);
 int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
@@ -490,6 +487,7 @@ bool oae_guess_addr(struct oae_tag *tag, struct oae_addr *addr, u8 *vc);
 bool oae_guess_any(struct oae_node *node);
 struct oae_tag *oae_guess_of(struct oae_node *node, u64 kid);
 int oae_guesses_make(struct oae_node *node);
+void oae_guesses_exit(struct oae_node *node);
 void oae_guesses_for_each(struct oae_node *node, void (*fn)(struct oae_tag *tag));
 
 /* queue.c: messages to be sent */
@@ -513,6 +511,10 @@ int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, 
 		   struct sk_buff **skb);
 void oae_inbox_done(struct oae_tag *tag, const struct sk_buff *skb);
 void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb);
+
+/* users.c: what a tag has for those who use it here */
+int oae_users_start(void);
+void oae_users_stop(void);
 
 /* client.c: a tag's view of its files */
 void oae_client_init(struct oae_client *c);
@@ -555,6 +557,7 @@ int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *ma
 		  enum oae_path_rank rank);
 bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v);
 int oae_aliases_make(struct oae_node *node);
+void oae_aliases_exit(struct oae_node *node);
 
 /* pathlook.c: paths come and go */
 void oae_path_address_before(struct oae_tag *tag, long arg);
