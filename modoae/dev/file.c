@@ -72,7 +72,7 @@ static int file_release(struct inode *inode, struct file *file)
 	struct oae_file *f = file->private_data;
 
 	if (f->region)
-		oae_region_close(f->region);
+		oae_region_close(f->region, oae_run_wake_verbs);
 	oae_ring_release(f);
 	if (f->tag) {
 		if (f->taken)

@@ -168,7 +168,6 @@ void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 	__acquires(RCU_BH) __acquires(&tag->lock);
 void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock) __releases(RCU_BH);
-void oae_run_wake_verbs(struct list_head *tags);
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev);
 
 /* life.c: opening, closing, changes of the port */
@@ -187,34 +186,12 @@ bool oae_guess_moved(const struct oae_tag *tag, const struct oae_port *port, u64
 bool oae_guess_may_move(const struct oae_tag *tag, u64 kid);
 void oae_guess_relist(struct oae_tag *tag);
 
-/* queue.c: messages to be sent */
+/* queue.c: what waits for the link, and goes to it together */
 void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
 		   struct oae_msg *msg);
 void oae_queue_flush(struct oae_tag *tag, int err);
 void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev);
-int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
-void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs);
-
-/* room.c: waiting for room in queues */
-void oae_room_wake(struct oae_tag *tag, bool swap);
-void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c);
-
-/* inbox.c: transactions that were delivered */
-void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices);
-void oae_inbox_put_pack(struct oae_tag *tag, u32 seq);
-u32 oae_inbox_places(const struct oae_tag *tag);
-void oae_inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32 bytes);
-unsigned int oae_inbox_drop(struct oae_tag *tag, struct sk_buff_head *lost);
-
-/* places.c */
-void oae_places_lend(struct oae_tag *tag, struct oae_run *ev);
-bool oae_places_slot(struct oae_tag *tag, const struct oae_frame *f);
-void oae_places_reclaim(struct oae_tag *tag);
-void oae_places_free(struct oae_tag *tag);
-
-/* pack.c: what goes to the link together */
 struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev, struct list_head *queue);
-void oae_pack_offered(struct oae_msg *msg, u64 now);
 void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack,
 		    u8 outcome, int err);
 void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused);
@@ -225,13 +202,29 @@ unsigned int oae_pack_begin_read(struct sk_buff *pack);
 void oae_pack_pass(struct sk_buff *pack);
 struct sk_buff *oae_pack_read(struct sk_buff *pack);
 
-/* join.c */
-struct oae_msg *oae_join_alloc(const struct oae_tag *tag, unsigned int *n);
-void oae_join_answer(struct oae_msg *joined);
+/* post.c: what programs have a tag do */
+void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs);
 
-/* users.c: what a tag has for those who use it here */
+/* inbox.c: transactions that were delivered */
+void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices);
+void oae_inbox_put_pack(struct oae_tag *tag, u32 seq);
+u32 oae_inbox_places(const struct oae_tag *tag);
+struct sk_buff *oae_left_make(void);
+void oae_left_give_back(struct oae_rings *r);
+unsigned int oae_inbox_drop(struct oae_tag *tag, struct sk_buff_head *lost);
+void oae_places_lend(struct oae_tag *tag, struct oae_run *ev);
+bool oae_places_slot(struct oae_tag *tag, const struct oae_frame *f);
+void oae_places_reclaim(struct oae_tag *tag);
+void oae_places_free(struct oae_tag *tag);
+
+/* users.c: who uses a tag here, and who might */
 int oae_users_make(struct oae_tag *tag);
 void oae_users_free(struct oae_tag *tag);
+int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap, long *left);
+void oae_room_wake(struct oae_tag *tag, bool swap);
+void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c);
+void oae_fresh_del(struct oae_tag *tag);
+void oae_unclaimed_sort(struct oae_tag *tag);
 
 /* client.c: a tag's view of its files */
 void oae_attach_add(struct oae_tag *tag, struct oae_client *c);
@@ -247,19 +240,13 @@ void oae_attach_note(struct oae_tag *tag, enum oae_note note);
 void oae_attach_dead(struct oae_tag *tag);
 void oae_attach_shut(struct oae_tag *tag);
 
-/* unclaimed.c: tags that no file is attached to */
-void oae_fresh_del(struct oae_tag *tag);
-void oae_unclaimed_sort(struct oae_tag *tag);
-
-/* tell.c: outcomes, notes, waking */
+/* tell.c: outcomes, notes, waking, and what a link waits for */
+void oae_waits_mark(struct oae_tag *tag);
+void oae_waits_refused(struct oae_tag *tag, struct oae_client *c);
 void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 		    struct oae_msg *msg, u8 outcome, int err);
 void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, const struct oae_op *op);
 void oae_tell_all(struct oae_tag *tag, struct oae_run *ev);
-
-/* waits.c: what a link waits for */
-void oae_waits_mark(struct oae_tag *tag);
-void oae_waits_refused(struct oae_tag *tag, struct oae_client *c);
 
 /* region.c: words exposed to the verbs of peers */
 u16 oae_region_compute(struct oae_tag *tag, u32 seq, u16 *reply, bool *again);
@@ -310,10 +297,5 @@ void oae_path_free(struct oae_tag *tag);
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);
 bool oae_path_place(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f);
 void oae_path_timer(struct oae_tag *tag, struct oae_run *ev);
-
-/* left.c */
-struct sk_buff *oae_left_make(void);
-void oae_left_give_back(struct oae_rings *r);
-struct sk_buff *oae_left_take(struct sk_buff *left, u32 *bytes);
 
 #endif /* OAE_EVENT_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The inbox of a tag: transactions that were delivered, and wait to be read.
+ * The inbox of a tag: transactions that were delivered, and wait to be read; and the memory for
+ * what is gathered and held until then.
  *
  * It has a lock of its own, that of its queue. The link delivers under tag->lock and
  * that, a reader takes under that alone. What a reader has taken it ends, or gives back
@@ -17,11 +18,26 @@
  *	  refused, or dead?	  is there room; is anything unread?
  *
  * At least one of them sees the other's write.
+ *
+ * What a program had not passed of its ring when its file was closed goes back to the head of the
+ * inboxes of its links, for the next reader. The pages of the dead ring are kept as that part
+ * of the inboxes, so closing allocates nothing. An skb stands for all chunks of a link;
+ * whoever reads takes one message of it at a time. No program maps the ring any more, so the
+ * handles in the chunks are used to chain those of a link: each is the offset of the next one.
+ *
+ * Memory that a tag has only while something is under way: places of the window
+ * (protocol 4.11), which it lends its link for the numbers beyond the next one, with the
+ * slices kept for them; and, without such places, a table for the slices of the next
+ * one. Both are freed when the link has been idle.
  */
 #include "event.h"
 
+#include <linux/log2.h>
+#include <linux/slab.h>
+
 #include "ring.h"
 
+#define LEFT_SLICE	16384U		/* bytes of an skb of what a ring has left */
 #define USUAL_OF	4	/* the last transaction's part of the mean, inverse */
 
 /* Count @n transactions that were delivered, of @len bytes, in skbs of @size bytes. */
@@ -145,12 +161,125 @@ static size_t inbox_size(const struct sk_buff *skb)
 	return size;
 }
 
-/* The oldest of what a ring has left, see left.c; NULL: there is no memory. */
+static struct oae_chunk *left_chunk(const struct oae_ring_link *link, u32 at)
+{
+	return oae_twice_at(&link->ring->rx, at);
+}
+
+static void left_dropped(struct sk_buff *skb)
+{
+	struct oae_ring_link *link = OAE_RCV_CB(skb)->left;
+
+	skb->destructor = NULL;
+	OAE_RCV_CB(skb)->left = NULL;
+	oae_ring_link_put(link);
+}
+
+/**
+ * oae_left_make() - allocate what will stand for the chunks of a link
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the skb; NULL if there is no memory.
+ */
+struct sk_buff *oae_left_make(void)
+{
+	return alloc_skb(0, OAE_GFP_USER);
+}
+
+/* The skb is to go to the inbox: from now on it has the reference. */
+static struct sk_buff *left_ready(struct oae_ring_link *link)
+{
+	struct sk_buff *skb = link->left;
+
+	link->left = NULL;
+	refcount_inc(&link->ref);
+	OAE_RCV_CB(skb)->left = link;
+	OAE_RCV_CB(skb)->nslices = 1;
+	OAE_RCV_CB(skb)->len = left_chunk(link, link->left_at)->len;
+	OAE_RCV_CB(skb)->kept = false;
+	skb->destructor = left_dropped;
+	return skb;
+}
+
+/* Chain the chunk at @pos behind the others of its link. */
+static void left_chain(struct oae_rings *r, u64 pos)
+{
+	struct oae_chunk *chunk = oae_twice_at(&r->rx, pos);
+	struct oae_ring_link *link = xa_load(&r->links, chunk->link);
+	u32 at = pos & (r->rx.size - 1);
+
+	if (WARN_ON_ONCE(!link))
+		return;
+	if (!link->left_n)
+		link->left_at = at;
+	else
+		left_chunk(link, link->left_last)->link = at;
+	link->left_last = at;
+	link->left_n++;
+	link->left_bytes += oae_chunk_size(chunk->len);
+}
+
+/* @len bytes at @from in skbs, linked by ->next; NULL: there is no memory. */
+static struct sk_buff *left_copy(const void *from, u32 len, u32 *n)
+{
+	struct sk_buff *first = NULL, **at = &first, *skb;
+	u32 part;
+
+	for (*n = 0; len; len -= part, from += part, ++*n) {
+		part = min(len, LEFT_SLICE);
+		skb = alloc_skb(part, GFP_ATOMIC | __GFP_NOWARN);
+		if (!skb) {
+			kfree_skb_list(first);
+			return NULL;
+		}
+		skb_put_data(skb, from, part);
+		*at = skb;
+		at = &skb->next;
+	}
+	return first;
+}
+
+/**
+ * left_take() - take the first message of those that were left
+ * @left: from oae_left_make(), in an inbox
+ * @bytes: set to how much less memory the others take
+ *
+ * Context: under the inbox's lock, BH off.
+ *
+ * Return: its skbs, linked by ->next; NULL if there is no memory. OAE_RCV_CB(@left)->left
+ * is NULL if it was the last.
+ */
+static struct sk_buff *left_take(struct sk_buff *left, u32 *bytes)
+{
+	struct oae_ring_link *link = OAE_RCV_CB(left)->left;
+	const struct oae_chunk *chunk = left_chunk(link, link->left_at);
+	struct sk_buff *skb;
+	u32 n;
+
+	skb = left_copy(chunk + 1, chunk->len, &n);
+	if (!skb)
+		return NULL;
+	OAE_RCV_CB(skb)->nslices = n;
+	OAE_RCV_CB(skb)->len = chunk->len;
+	OAE_RCV_CB(skb)->number = chunk->number;
+	OAE_RCV_CB(skb)->left = NULL;
+	*bytes = oae_chunk_size(chunk->len);
+	if (--link->left_n) {
+		link->left_at = chunk->link;
+		OAE_RCV_CB(left)->len = left_chunk(link, link->left_at)->len;
+	} else {
+		left_dropped(left);
+	}
+	return skb;
+}
+
+/* The oldest of what a ring has left, NULL: there is no memory. */
 static struct sk_buff *inbox_next_left(struct oae_tag *tag, struct sk_buff *left)
 	__must_hold(&tag->inbox.q.lock)
 {
 	u32 bytes;
-	struct sk_buff *first = oae_left_take(left, &bytes);
+	struct sk_buff *first = left_take(left, &bytes);
 
 	if (!first)
 		return NULL;
@@ -235,15 +364,15 @@ static struct sk_buff *inbox_next(struct oae_tag *tag, size_t max, unsigned int 
 }
 
 /**
- * oae_inbox_put_left() - put what a ring has left back to the head of the queue
+ * inbox_put_left() - put what a ring has left back to the head of the queue
  * @tag: the tag
- * @left: what stands for it, from left.c
+ * @left: what stands for it
  * @n: transactions
  * @bytes: memory that they take
  *
  * Context: process; takes the inbox's lock, and tag->lock.
  */
-void oae_inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32 bytes)
+static void inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32 bytes)
 {
 	struct oae_run ev oae_uninit;
 
@@ -260,6 +389,34 @@ void oae_inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32 by
 	if (READ_ONCE(tag->dead)) {
 		oae_run_enter(tag, &ev);
 		oae_run_leave(tag, &ev);
+	}
+}
+
+/**
+ * oae_left_give_back() - give what was not passed back to the inboxes
+ * @r: the rings, stopped and closed; no program maps them
+ *
+ * Context: process, may sleep; takes inboxes' locks, and tag->lock.
+ */
+void oae_left_give_back(struct oae_rings *r)
+{
+	struct oae_ring_link *link;
+	unsigned long i;
+	u64 pos;
+
+	for (pos = r->passed; pos != r->filled;) {
+		const struct oae_chunk *chunk = oae_twice_at(&r->rx, pos);
+		u64 next = pos + oae_chunk_size(chunk->len);
+
+		left_chain(r, pos);
+		pos = next;
+		cond_resched();
+	}
+	xa_for_each(&r->links, i, link) {
+		if (!link->left_n)
+			continue;
+		oae_count_n(r->node, OAE_S_GIVEN_BACK, link->left_n);
+		inbox_put_left(link->tag, left_ready(link), link->left_n, link->left_bytes);
 	}
 }
 
@@ -407,4 +564,136 @@ void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb)
 	oae_unclaimed_sort(tag);
 	spin_unlock_bh(&tag->inbox.q.lock);
 	oae_attach_readable(tag);
+}
+
+static void places_free(struct oae_pair **table, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; table && i < n; i++)
+		if (table[i])
+			kfree(container_of(table[i], struct oae_tag_place, pair));
+	kfree(table);
+}
+
+static struct oae_pair **places_make(unsigned int n)
+{
+	struct oae_tag_place *place;
+	struct oae_pair **table;
+	unsigned int i;
+
+	table = kcalloc(n, sizeof(*table), GFP_ATOMIC | __GFP_NOWARN);
+	for (i = 0; table && i < n; i++) {
+		place = kzalloc(sizeof(*place), GFP_ATOMIC | __GFP_NOWARN);
+		if (!place) {
+			places_free(table, n);
+			return NULL;
+		}
+		table[i] = &place->pair;
+	}
+	return table;
+}
+
+/* The slots are empty. */
+static void places_free_slots(struct oae_tag *tag)
+{
+	kfree(tag->slot);
+	tag->slot = NULL;
+}
+
+/**
+ * oae_places_lend() - lend a tag's link the places that it lacks
+ * @tag: the tag
+ * @ev: the event; its ops so far were carried out
+ *
+ * Without memory the link does without, and a later event tries again.
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
+{
+	unsigned int n = roundup_pow_of_two(oae_link_window(&tag->link));
+	unsigned int i, had = oae_link_places(&tag->link, NULL);
+	struct oae_pair **table, **old;
+	struct sk_buff **from, **to;
+	u32 seq;
+
+	if (had >= n)
+		return;
+	table = places_make(n);
+	if (!table) {
+		oae_count(tag->node, OAE_S_NO_MEMORY);
+		return;
+	}
+	/* What is kept goes to the new place of its number. */
+	seq = oae_link_rx(&tag->link);
+	for (i = had ? had : 1; i; i--) {
+		seq++;
+		from = oae_tag_slots(tag, seq);
+		to = container_of(table[seq & (n - 1)], struct oae_tag_place,
+				  pair)->slot;
+		memcpy(to, from, oae_tag_nslots(tag) * sizeof(*from));
+		memset(from, 0, oae_tag_nslots(tag) * sizeof(*from));
+		oae_region_move(tag, seq, container_of(table[seq & (n - 1)],
+						       struct oae_tag_place, pair));
+	}
+	oae_link_places(&tag->link, &old);
+	oae_link_lend(&tag->link, table, n, oae_inbox_places(tag), ev->now, &ev->a);
+	places_free(old, had);
+	places_free_slots(tag);
+}
+
+/**
+ * oae_places_slot() - have a slot for a slice that is not the first
+ * @tag: the tag
+ * @f: its OFFER
+ *
+ * Context: under tag->lock, BH off.
+ *
+ * Return: true if there is one, or the link drops the frame in any case; false without
+ * memory.
+ */
+bool oae_places_slot(struct oae_tag *tag, const struct oae_frame *f)
+{
+	if (oae_tag_nslots(tag) > f->slice || !oae_link_is_run(&tag->link, f))
+		return true;
+	tag->slot = kcalloc(OAE_MAX_SLICES, sizeof(*tag->slot), GFP_ATOMIC | __GFP_NOWARN);
+	if (!tag->slot) {
+		oae_count(tag->node, OAE_S_NO_MEMORY);
+		return false;
+	}
+	swap(tag->slot[0], tag->only);
+	return true;
+}
+
+/**
+ * oae_places_reclaim() - free the places of an idle link
+ * @tag: the tag
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_places_reclaim(struct oae_tag *tag)
+{
+	unsigned int n = oae_link_places(&tag->link, NULL);
+
+	oae_region_idle(tag);
+	if (n)
+		places_free(oae_link_reclaim(&tag->link), n);
+	else if (!tag->kept_bytes)
+		places_free_slots(tag);
+}
+
+/**
+ * oae_places_free() - free the places of a tag that is gone
+ * @tag: the tag; nothing is kept
+ *
+ * Context: any.
+ */
+void oae_places_free(struct oae_tag *tag)
+{
+	struct oae_pair **table;
+	unsigned int n = oae_link_places(&tag->link, &table);
+
+	places_free(table, n);
+	places_free_slots(tag);
 }

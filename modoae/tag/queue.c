@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The queue of a tag: messages that wait until the link has room for them. It is under
- * tag->lock: queueing one is an event of the link, which may offer it at once.
+ * The queues of a tag: messages that wait until the link has room for them, and what goes to it
+ * together then. They are under tag->lock.
+ *
+ * Small messages that wait when the link takes a post go as one transaction, a pack (protocol
+ * 4.12). Nothing waits for more messages to come. To its writer and to its reader a message in a
+ * pack is like any other. Likewise verbs that wait go as one request, of all their operations in
+ * order: to the responder it is like any other. A verb that compares words goes alone: if it were
+ * not taken, none of the others would be.
+ *
+ * A pack is a message of its own, with a copy of its members' bytes: a small copy costs less than
+ * a fragment of the frame, of which there are only few. It has the link's reference to each
+ * member, by oae_msg.list, and ends when the link gives it back: all its members have ended, or
+ * are queued again. Joined verbs are that, too.
  */
 #include "event.h"
+
+#include "../link/pack.h"
+#include "../link/verb.h"
 
 /**
  * oae_queue_del() - remove a message from its queue
@@ -64,266 +78,381 @@ void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/* @msg has come to its queue. */
-static void queue_added(struct oae_tag *tag, struct oae_msg *msg)
+/* May this verb be joined with others for that region? */
+static bool join_takes(const struct oae_msg *msg, u32 region)
 {
-	msg->queued = true;
-	oae_tag_count_queued(tag, msg, 1);
-	oae_count_n(tag->node, OAE_S_POSTED, msg->txn.ring_n ?: 1);
+	return msg->post.kind == OAE_VERB && !msg->post.flags && !msg->alone &&
+	       oae_verb_region(oae_msg_data(msg), msg->post.len) == region;
 }
 
-static void queue_posted(struct oae_tag *tag, struct oae_run *ev)
+/* The first that are queued and fit together, and how long request and answer are. */
+static unsigned int join_fitting(const struct list_head *from, u32 max, u32 *len, u32 *reply)
 {
-	tag->used = true;
-	if (oae_link_closed(&tag->link))
-		oae_tag_open(tag, ev);
-	oae_run_log(tag, ev, OAE_EV_POST, 0, oae_link_tx(&tag->link) + 1);
+	unsigned int n = 0, nops = 0;
+	const struct oae_msg *msg;
+	u32 region;
+
+	*len = OAE_VERB_HDR_LEN;
+	*reply = OAE_ANSWER_HDR_LEN;
+	msg = list_first_entry(from, struct oae_msg, list);
+	region = oae_verb_region(oae_msg_data(msg), msg->post.len);
+	list_for_each_entry(msg, from, list) {
+		if (!join_takes(msg, region))
+			break;
+		nops += oae_msg_data(msg)[OAE_VERB_OFF_NOPS];
+		if (nops > OAE_VERB_OPS ||
+		    *len + msg->post.len - OAE_VERB_HDR_LEN > max ||
+		    *reply + msg->post.reply - OAE_ANSWER_HDR_LEN + OAE_REFLECT_LEN > max)
+			break;
+		*len += msg->post.len - OAE_VERB_HDR_LEN;
+		*reply += msg->post.reply - OAE_ANSWER_HDR_LEN;
+		n++;
+	}
+	return n;
 }
 
 /**
- * oae_tag_send() - queue a message, and open the link if it is CLOSED
+ * join_alloc() - make one request of the first verbs that are queued
+ * @tag: the tag; the first that is queued is a verb
+ * @n: of how many: set to 1 or less if the first goes alone
+ *
+ * Context: under tag->lock, BH off.
+ *
+ * Return: the request, without members; NULL if the first goes alone, or there is no
+ * memory.
+ */
+static struct oae_msg *join_alloc(const struct oae_tag *tag, unsigned int *n)
+{
+	u32 max = min_t(u32, oae_link_join_max(&tag->link), OAE_PIECE), len, reply;
+	const struct oae_msg *msg;
+	struct oae_msg *joined;
+	unsigned int i, ops;
+	u8 *head, *at;
+
+	*n = join_fitting(&tag->sndq, max, &len, &reply);
+	if (*n < 2)
+		return NULL;
+	joined = oae_msg_alloc_pack(OAE_VERB, len);
+	if (!joined)
+		return NULL;
+	joined->post.flags = OAE_POST_JOINED;
+	joined->post.reply = reply;
+
+	head = oae_msg_data(joined);
+	msg = list_first_entry(&tag->sndq, struct oae_msg, list);
+	memcpy(head, oae_msg_data(msg), OAE_VERB_HDR_LEN);
+	head[OAE_VERB_OFF_NOPS] = 0;
+	at = head + OAE_VERB_HDR_LEN;
+	for (i = 0; i < *n; i++, msg = list_next_entry(msg, list)) {
+		ops = msg->post.len - OAE_VERB_HDR_LEN;
+		head[OAE_VERB_OFF_NOPS] += oae_msg_data(msg)[OAE_VERB_OFF_NOPS];
+		memcpy(at, oae_msg_data(msg) + OAE_VERB_HDR_LEN, ops);
+		at += ops;
+	}
+	oae_msg_slice(joined, len);
+	return joined;
+}
+
+/**
+ * join_answer() - give each of joined verbs its part of the answer
+ * @joined: the request, which is committed
+ *
+ * The header is the same for all: all were taken.
+ *
+ * Context: under tag->lock, BH off.
+ */
+static void join_answer(struct oae_msg *joined)
+{
+	unsigned int at = OAE_ANSWER_HDR_LEN;
+	struct oae_msg *msg;
+
+	list_for_each_entry(msg, &joined->members, list) {
+		kfree_skb(msg->result);
+		msg->result = skb_get(joined->result);
+		msg->result_at = at;
+		at += msg->post.reply - OAE_ANSWER_HDR_LEN;
+	}
+}
+
+/* May this message be in a pack? */
+static bool pack_takes(const struct oae_msg *msg)
+{
+	return msg->post.kind == OAE_MESSAGE && !msg->post.flags && !msg->alone;
+}
+
+/* The first messages of the list that fit into @max bytes: their number, and the bytes. */
+static unsigned int pack_fitting(const struct list_head *from, u32 max, u32 *len)
+{
+	const struct oae_msg *msg;
+	unsigned int n = 0;
+
+	*len = OAE_PACK_HDR_LEN;
+	list_for_each_entry(msg, from, list) {
+		if (n == OAE_PACK_MSGS || !pack_takes(msg) ||
+		    *len + OAE_PACK_LEN_LEN + msg->post.len > max)
+			break;
+		*len += OAE_PACK_LEN_LEN + msg->post.len;
+		n++;
+	}
+	return n;
+}
+
+/* A pack with the bytes of the first @n messages of a list; NULL: there is no memory. */
+static struct oae_msg *pack_alloc(const struct list_head *from, unsigned int n, u32 len)
+{
+	struct oae_msg *pack = oae_msg_alloc_pack(OAE_PACK, len);
+	const struct oae_msg *msg;
+	unsigned int i = 0;
+	u8 *head, *at;
+
+	if (!pack)
+		return NULL;
+	head = oae_msg_data(pack);
+	at = head + oae_pack_head_len(n);
+	oae_pack_begin(head, n);
+	list_for_each_entry(msg, from, list) {
+		oae_pack_add(head, i, msg->post.len);
+		memcpy(at, oae_msg_data(msg), msg->post.len);
+		at += msg->post.len;
+		if (++i == n)
+			break;
+	}
+	oae_msg_slice(pack, len);
+	return pack;
+}
+
+static void pack_add(struct oae_msg *pack, struct oae_msg *msg)
+{
+	list_add_tail(&msg->list, &pack->members);
+	msg->pack = pack;
+}
+
+/* A pack with the bytes of the first messages of a queue, see join_alloc(). */
+static struct oae_msg *pack_of_queued(const struct oae_tag *tag, const struct list_head *queue,
+				      unsigned int *n)
+{
+	u32 max = min_t(u32, oae_link_pack_max(&tag->link), OAE_PIECE), len;
+
+	*n = pack_fitting(queue, max, &len);
+	return *n < 2 ? NULL : pack_alloc(queue, *n, len);
+}
+
+/**
+ * oae_pack_make() - make one of the first messages, or verbs, that are queued
+ * @tag: the tag, whose link takes a post
+ * @ev: the event
+ * @queue: the tag's queue of a ring; or that of all others, in which verbs are
+ *
+ * Context: under tag->lock, BH off.
+ *
+ * Return: the pack, or the joined verbs, for the link, with its members off the queue; NULL
+ * if the first goes alone.
+ */
+struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev, struct list_head *queue)
+{
+	struct oae_msg *pack, *msg;
+	unsigned int n;
+
+	msg = list_first_entry(queue, struct oae_msg, list);
+	pack = msg->post.kind == OAE_VERB ? join_alloc(tag, &n) :
+					    pack_of_queued(tag, queue, &n);
+	if (!pack) {
+		if (n > 1)
+			oae_count(tag->node, OAE_S_NO_MEMORY);
+		return NULL;
+	}
+	while (n--) {
+		msg = list_first_entry(queue, struct oae_msg, list);
+		oae_queue_del(tag, ev, msg);
+		pack_add(pack, msg);
+	}
+	return pack;
+}
+
+/**
+ * oae_pack_ended() - record the outcome of a pack: it is that of each member
  * @tag: the tag
- * @msg: the message, cut into slices; on success the link takes a reference
+ * @ev: the event
+ * @pack: the pack, or joined verbs, which the link has no longer; freed, unless it is a ring's
+ * @outcome: enum oae_outcome
+ * @err: why it is not committed, positive errno; 0 if it is
  *
- * A tag that was made for this message is removed if the message is not queued.
- *
- * Context: any but hard interrupts; takes tag->lock.
- *
- * Return: 0; -EAGAIN the tag's or the file's queue is full; -ESHUTDOWN the node is
- * shut; -EMSGSIZE the message takes more than OAE_MAX_SLICES; -ESTALE the tag is
- * dead, or its slices may be longer now: find or make the tag, and cut the
- * message, again.
+ * Context: under tag->lock, BH off.
  */
-int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
+void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack,
+		    u8 outcome, int err)
 {
-	struct oae_node *node = tag->node;
-	struct oae_run ev oae_uninit;
-	int err = 0;
-
-	oae_run_enter(tag, &ev);
-	if (tag->dead) {
-		err = -ESTALE;
-	} else if (!msg->post.nslices) {
-		/* -ESTALE: the way has been found to carry longer slices. */
-		err = msg->post.slice_max < oae_link_port_max(&tag->link) ?
-		      -ESTALE : -EMSGSIZE;
-	} else if (READ_ONCE(node->shut)) {
-		err = -ESHUTDOWN;
-	} else if (oae_tag_nqueued(tag, msg) >= READ_ONCE(node->knobs.sndq) ||
-		   (msg->txn.client && oae_attach_queue(tag, msg))) {
-		err = -EAGAIN;
-	} else {
-		oae_msg_get(msg);
-		list_add_tail(&msg->list, oae_tag_queue(tag, msg));
-		queue_added(tag, msg);
-		queue_posted(tag, &ev);
-	}
-	oae_run_leave(tag, &ev);
-	return err;
-}
-EXPORT_SYMBOL_FOR_BENCH(oae_tag_send);
-
-/* Why a message of a ring cannot be queued, negative errno; 0 it can. */
-static int queue_refuses(struct oae_tag *tag, struct oae_msg *msg)
-{
-	u32 now = oae_link_port_max(&tag->link);
-
-	/* A pack that is too long by now is dissolved before it is posted. */
-	if (tag->dead)
-		return -ENODEV;
-	if (READ_ONCE(tag->node->shut))
-		return -OAE_E_SHUTDOWN;
-	/* The way has been found to carry longer slices. */
-	if (!msg->post.nslices && msg->post.slice_max < now)
-		oae_msg_slice(msg, now);
-	return msg->post.nslices ? 0 : -OAE_E_TOO_BIG;
-}
-
-/**
- * oae_tag_send_ring() - queue messages of a ring, and open the link if it is CLOSED
- * @tag: the tag, with users
- * @msgs: oae_msg.list; for those that are queued the link takes over a reference. Left on
- *	it are those that are not, with oae_msg.err
- *
- * Context: any but hard interrupts; takes tag->lock.
- */
-void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs)
-{
-	struct oae_run ev oae_uninit;
+	bool verbs = pack->post.kind == OAE_VERB;
 	struct oae_msg *msg, *next;
-	bool any = false;
+	unsigned int n = 0;
 
-	/* Hashed without the lock. */
-	list_for_each_entry(msg, msgs, list)
-		if (msg->post.kind == OAE_MESSAGE)
-			oae_msg_slice(msg, oae_link_cut(&tag->link, OAE_MESSAGE,
-							msg->post.len));
-	oae_run_enter(tag, &ev);
-	list_for_each_entry_safe(msg, next, msgs, list) {
-		msg->err = -queue_refuses(tag, msg);
-		if (msg->err)
-			continue;
-		list_move_tail(&msg->list, &tag->users->ringq);
-		queue_added(tag, msg);
-		any = true;
+	if (pack->txn.ring) {
+		oae_tell_ended(tag, ev, pack, outcome, err);
+		if (outcome == OAE_COMMITTED) {
+			oae_count_n(tag->node, OAE_S_PACKED, pack->txn.ring_n);
+			oae_count(tag->node, OAE_S_PACKS);
+		}
+		return;
 	}
-	if (any)
-		queue_posted(tag, &ev);
-	oae_run_leave(tag, &ev);
+	if (verbs && outcome == OAE_COMMITTED)
+		join_answer(pack);
+	list_for_each_entry_safe(msg, next, &pack->members, list) {
+		list_del(&msg->list);
+		msg->pack = NULL;
+		oae_tell_ended(tag, ev, msg, outcome, err);
+		n++;
+	}
+	if (outcome == OAE_COMMITTED) {
+		oae_count_n(tag->node, verbs ? OAE_S_JOINED : OAE_S_PACKED, n);
+		if (!verbs)
+			oae_count(tag->node, OAE_S_PACKS);
+	}
+	oae_msg_put(pack);
 }
 
 /**
- * oae_tag_cancel() - reverse a message (protocol 4.1, step 5)
- * @tag: its tag
- * @msg: the message
+ * oae_pack_back() - queue again what the link has given back, before all that is queued
+ * @tag: the tag
+ * @msg: a message, or a ring's pack; or a pack, or joined verbs, which is freed
+ * @refused: the peer has refused it for good: its members go alone
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
+{
+	struct oae_msg *member;
+	bool ring = false;
+	LIST_HEAD(one);
+
+	if (oae_msg_is_pack(msg) && !msg->txn.ring)
+		list_splice_init(&msg->members, &one);
+	else
+		list_add(&msg->list, &one);
+	list_for_each_entry(member, &one, list) {
+		member->pack = NULL;
+		member->alone |= refused;
+		member->queued = true;
+		ring = member->txn.ring;
+		oae_tag_count_queued(tag, member, 1);
+	}
+	list_splice(&one, ring ? &tag->users->ringq : &tag->sndq);
+	if (oae_msg_is_pack(msg) && !ring)
+		oae_msg_put(msg);
+}
+
+/**
+ * oae_pack_cancel() - reverse a member of a pack: the others are queued again
+ * @tag: the tag
+ * @ev: the event
+ * @msg: the message, in a pack; or the verb, joined with others
  * @err: error for the writer, positive errno
  *
- * Context: any but hard interrupts; takes tag->lock.
+ * OAE_OP_BACK frees the pack.
  *
- * Return: 0 the message is reversed; -EINPROGRESS that is not known yet: an express that was
- * offered, or a half that is lent; -ENOENT it has ended already.
+ * Context: under tag->lock, BH off.
  */
-int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err)
+void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
+		     int err)
 {
-	struct oae_run ev oae_uninit;
-	int r = 0;
+	struct oae_msg *pack = msg->pack;
 
-	oae_run_enter(tag, &ev);
-	oae_waits_mark(tag);
-	if (msg->queued) {
-		oae_queue_del(tag, &ev, msg);
-		oae_tell_ended(tag, &ev, msg, OAE_REVERSED, err);
-	} else if (msg->pack) {
-		oae_pack_cancel(tag, &ev, msg, err);
-	} else {
-		r = oae_link_cancel(&tag->link, msg, err, ev.now, &ev.a);
+	list_del(&msg->list);
+	msg->pack = NULL;
+	oae_tell_ended(tag, ev, msg, OAE_REVERSED, err);
+	WARN_ON_ONCE(oae_link_take_back(&tag->link, pack, ev->now, &ev->a));
+}
+
+/**
+ * oae_pack_check() - check a received pack, before the link is asked to hold it
+ * @ev: the event; its skb is the frame, which has the pack's header in its head then
+ * @f: the frame, an OFFER of a PACK; @f->unfit is set if the pack cannot be held
+ *
+ * So nobody can change the lengths that were checked: fragments may be anybody's memory.
+ *
+ * Context: under tag->lock, BH off.
+ */
+void oae_pack_check(struct oae_run *ev, struct oae_frame *f)
+{
+	unsigned int n = min_t(unsigned int, f->length, OAE_PACK_HEAD_MAX);
+	u16 len[OAE_PACK_MSGS] oae_uninit;
+
+	if (!pskb_may_pull(ev->skb, f->hdr_len + n)) {
+		oae_count(ev->tag->node, OAE_S_NO_MEMORY);
+		f->unfit = OAE_R_BUSY;
+	} else if (!oae_pack_parse(ev->skb->data + f->hdr_len, f->length, len)) {
+		f->unfit = OAE_R_KIND;
 	}
-	oae_run_log(tag, &ev, OAE_EV_CANCEL, 0, oae_link_tx(&tag->link) + 1);
-	oae_run_leave(tag, &ev);
-	return r;
+}
+
+/* The length of the next message of a delivered pack. */
+static u32 pack_next_len(const struct sk_buff *pack)
+{
+	return get_unaligned_be16(pack->data + oae_pack_head_len(OAE_RCV_CB(pack)->pack_at));
 }
 
 /**
- * oae_tag_cancel_queued() - reverse messages that are not yet posted to the link
- * @tag: their tag
- * @msg: messages, with the caller's references; those not queued are skipped
- * @n: number of messages, at most OAE_BATCH
- * @err: error for the writers, positive errno
+ * oae_pack_begin_read() - have the messages of a held pack read, one after the other
+ * @pack: the skb: all of the pack, checked
  *
- * Context: any but hard interrupts; takes tag->lock.
+ * Context: any.
+ *
+ * Return: number of messages.
  */
-void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
-			   unsigned int n, int err)
+unsigned int oae_pack_begin_read(struct sk_buff *pack)
 {
-	struct oae_run ev oae_uninit;
-	unsigned int i;
+	struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
+	unsigned int n = pack->data[OAE_PACK_OFF_COUNT];
 
-	oae_run_enter(tag, &ev);
-	oae_waits_mark(tag);
-	for (i = 0; i < n; i++) {
-		if (!msg[i]->queued)
-			continue;
-		oae_queue_del(tag, &ev, msg[i]);
-		oae_tell_ended(tag, &ev, msg[i], OAE_REVERSED, err);
+	cb->pack_n = n;
+	cb->pack_at = 0;
+	cb->off = oae_pack_head_len(n);
+	cb->nslices = 1;
+	cb->len = pack_next_len(pack);
+	cb->left = NULL;
+	return n;
+}
+
+/**
+ * oae_pack_pass() - go on to the next message of a delivered pack
+ * @pack: the skb; oae_rcv_cb.pack_n is 0 if there is none
+ *
+ * Context: any; under the inbox's lock as long as @pack is there.
+ */
+void oae_pack_pass(struct sk_buff *pack)
+{
+	struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
+
+	cb->off += cb->len;
+	cb->number++;
+	cb->pack_at++;
+	if (--cb->pack_n)
+		cb->len = pack_next_len(pack);
+}
+
+/**
+ * oae_pack_read() - take the next message of a delivered pack
+ * @pack: the skb; has the messages after that one then
+ *
+ * Context: under the inbox's lock, BH off.
+ *
+ * Return: the message, in an skb of its own: so rcvbuf counts what it takes; NULL if there is no
+ * memory.
+ */
+struct sk_buff *oae_pack_read(struct sk_buff *pack)
+{
+	const struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
+	struct sk_buff *skb = oae_xmit_kept(cb->len);
+
+	if (!skb)
+		return NULL;
+	if (skb_copy_bits(pack, cb->off, skb_put(skb, cb->len), cb->len)) {
+		kfree_skb(skb);
+		return NULL;
 	}
-	oae_run_log(tag, &ev, OAE_EV_CANCEL, 0, oae_link_tx(&tag->link) + 1);
-	oae_run_leave(tag, &ev);
-}
-
-/**
- * oae_tag_confirming() - begin or end waiting for confirmation of delivery
- * @tag: the tag
- * @waiters: 1 begin, -1 end
- *
- * While a caller waits, the link asks the peer to confirm what is committed, and
- * oae_users.confirm_wait is woken.
- *
- * Context: any but hard interrupts; takes tag->lock.
- */
-void oae_tag_confirming(struct oae_tag *tag, int waiters)
-{
-	struct oae_run ev oae_uninit;
-
-	oae_run_enter(tag, &ev);
-	tag->nconfirm += waiters;
-	oae_run_leave(tag, &ev);
-}
-
-static int queue_attach(struct oae_tag *tag, struct oae_run *ev, struct oae_client *c,
-			const struct oae_addr *addr, bool open)
-{
-	if (open && READ_ONCE(tag->node->shut))
-		return -ESHUTDOWN;
-	oae_attach_add(tag, c);
-	oae_guess_use(tag, addr);
-	tag->used = true;
-	if (open && oae_link_closed(&tag->link)) {
-		oae_tag_open(tag, ev);
-		oae_run_log(tag, ev, OAE_EV_POST, 0, oae_link_tx(&tag->link) + 1);
-	}
-	return 0;
-}
-
-/**
- * oae_tag_attach() - attach a file to a tag, and pin the tag
- * @tag: the tag; the file takes over the caller's reference
- * @c: the file
- * @addr: the address that the file is attached to
- * @port: the port that it means
- * @kid: channel and address there, by which the tag was found
- * @open: open the link if it is CLOSED
- *
- * A tag that was made for this file is removed if the file is not attached.
- *
- * Context: process, may sleep; takes tag->lock.
- *
- * Return: 0; -ESTALE the tag is dead, or has moved: look again; -ESHUTDOWN the node is shut, and
- * @open; -ENOMEM.
- */
-int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, const struct oae_addr *addr,
-		   const struct oae_port *port, u64 kid, bool open)
-{
-	struct oae_run ev oae_uninit;
-	int err = oae_users_make(tag);
-
-	oae_run_enter(tag, &ev);
-	if (!err && (tag->dead || oae_guess_moved(tag, port, kid)))
-		err = -ESTALE;
-	if (!err)
-		err = queue_attach(tag, &ev, c, addr, open);
-	oae_tag_gave_up(tag);
-	oae_run_leave(tag, &ev);
-	return err;
-}
-
-/**
- * oae_tag_detach() - detach a file from its tag
- * @tag: the tag
- * @c: the file, no longer used; its queued transactions go on without it
- *
- * After the last file, noc_debug may read what is unread.
- *
- * Context: process, may sleep; takes tag->lock.
- */
-void oae_tag_detach(struct oae_tag *tag, struct oae_client *c)
-{
-	struct oae_txn *txn, *next;
-	struct oae_run ev oae_uninit;
-	LIST_HEAD(left);
-	bool more;
-
-	do {
-		oae_run_enter(tag, &ev);
-		more = oae_attach_leave(tag, c, &left);
-		if (!more) {
-			ev.wake_reader = oae_attach_del(tag, c);
-			ev.wake_writer = true;
-		}
-		oae_run_leave(tag, &ev);
-		/* Freeing may take long, so it is done without the lock. */
-		list_for_each_entry_safe(txn, next, &left, list)
-			oae_msg_put(container_of(txn, struct oae_msg, txn));
-		INIT_LIST_HEAD(&left);
-		cond_resched();
-	} while (more);
+	skb->next = NULL;
+	*OAE_RCV_CB(skb) = (struct oae_rcv_cb){
+		.nslices = 1, .len = cb->len, .number = cb->number,
+	};
+	oae_pack_pass(pack);
+	return skb;
 }

@@ -501,7 +501,7 @@ static unsigned int region_wake_waiting(struct oae_region *r, struct list_head *
 }
 
 /* No word is left to wait for: READY to all that do, a few at a time. */
-static void region_wake_all(struct oae_region *r)
+static void region_wake_all(struct oae_region *r, void (*ready)(struct list_head *tags))
 {
 	unsigned int n;
 
@@ -512,7 +512,7 @@ static void region_wake_all(struct oae_region *r)
 		spin_lock(&r->lock);
 		n = region_wake_waiting(r, &wake);
 		spin_unlock(&r->lock);
-		oae_run_wake_verbs(&wake);
+		ready(&wake);
 		rcu_read_unlock_bh();
 		cond_resched();
 	} while (n);
@@ -521,13 +521,14 @@ static void region_wake_all(struct oae_region *r)
 /**
  * oae_region_close() - stop exposing a region and free its words
  * @r: the region, no longer mapped
+ * @ready: oae_run_wake_verbs()
  *
  * The words are freed at once. A tag that holds a verb on the region may do so for ever and
  * keeps only the struct. Peers that wait for words are told to ask again: there are none.
  *
  * Context: process, may sleep; takes region->lock and tag->lock.
  */
-void oae_region_close(struct oae_region *r)
+void oae_region_close(struct oae_region *r, void (*ready)(struct list_head *tags))
 {
 	struct oae_words words;
 
@@ -537,7 +538,7 @@ void oae_region_close(struct oae_region *r)
 	memset(&r->words, 0, sizeof(r->words));
 	spin_unlock_bh(&r->lock);
 	region_words_free(&words, r->mem);
-	region_wake_all(r);
+	region_wake_all(r, ready);
 	region_put(r);
 }
 

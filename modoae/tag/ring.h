@@ -175,7 +175,7 @@ static inline u64 oae_chunk_size(u32 len)
 	return sizeof(struct oae_chunk) + ALIGN((u64)len, OAE_CHUNK_ALIGN);
 }
 
-/* ring.c */
+/* ring.c: the rings of a file, and what is filled in */
 void oae_ring_put(struct oae_rings *r);
 struct oae_rings *oae_ring_make(struct oae_node *node, u32 tx_size, u32 rx_size,
 				wait_queue_head_t *wait);
@@ -192,7 +192,7 @@ void oae_ring_turn(struct oae_rings *r, struct oae_turn *turn, bool (*work)(stru
 void oae_ring_look(struct oae_rings *r);
 void oae_ring_wake(struct oae_rings *r, bool rx);
 
-/* ringtake.c */
+/* ringtake.c: what is taken */
 struct oae_rings *oae_ring_ended(struct oae_msg *msg);
 void oae_ring_took(struct oae_rings *r);
 bool oae_ring_take_some(struct oae_rings *r);

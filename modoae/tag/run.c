@@ -221,6 +221,13 @@ static void run_own_mtu(struct oae_conn *c)
 	oae_tag_way_update(ev->tag, ev);
 }
 
+/* The link lacks places of its window. */
+static noinline void run_lend(struct oae_tag *tag, struct oae_run *ev)
+{
+	oae_places_lend(tag, ev);
+	oae_run_apply(tag, ev);
+}
+
 static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
 			 struct list_head *queue)
 {
@@ -437,7 +444,7 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	oae_run_apply(tag, ev);
 	run_feed(tag, ev);
 	if (unlikely(oae_link_lacks(&tag->link))) {
-		oae_places_lend(tag, ev);
+		run_lend(tag, ev);
 		run_feed(tag, ev);
 	}
 	ev->more = oae_link_more(&tag->link);
@@ -604,7 +611,7 @@ static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame 
 {
 	if (unlikely(f->opcode == OAE_OFFER &&
 		     oae_link_lacks_for(&tag->link, f)))
-		oae_places_lend(tag, ev);
+		run_lend(tag, ev);
 	/* To the link it is a frame that was lost on its way. */
 	if (unlikely(f->opcode == OAE_OFFER && f->slice &&
 		     !oae_places_slot(tag, f)))

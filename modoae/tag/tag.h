@@ -445,6 +445,7 @@ int oae_tags_start(void);
 void oae_tags_stop(void);
 
 /* run.c: events of a link */
+void oae_run_wake_verbs(struct list_head *tags);
 void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 		 struct oae_frame *f, unsigned int path);
 enum hrtimer_restart oae_tag_timer(struct hrtimer *timer);
@@ -490,7 +491,10 @@ int oae_guesses_make(struct oae_node *node);
 void oae_guesses_exit(struct oae_node *node);
 void oae_guesses_for_each(struct oae_node *node, void (*fn)(struct oae_tag *tag));
 
-/* queue.c: messages to be sent */
+/* post.c: what programs have a tag do */
+int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg);
+int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
+		  long *left);
 int oae_tag_cancel(struct oae_tag *tag, struct oae_msg *msg, int err);
 void oae_tag_cancel_queued(struct oae_tag *tag, struct oae_msg *const *msg,
 			   unsigned int n, int err);
@@ -499,12 +503,6 @@ int oae_tag_attach(struct oae_tag *tag, struct oae_client *c, const struct oae_a
 		   const struct oae_port *port, u64 kid, bool open);
 void oae_tag_detach(struct oae_tag *tag, struct oae_client *c);
 
-/* room.c: waiting for room in queues */
-bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap);
-void oae_room_client(struct oae_tag *tag, struct oae_client *c);
-int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
-		  long *left);
-
 /* inbox.c: transactions that were delivered */
 unsigned int oae_inbox_len(struct oae_tag *tag);
 int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, unsigned int how,
@@ -512,9 +510,15 @@ int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, 
 void oae_inbox_done(struct oae_tag *tag, const struct sk_buff *skb);
 void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb);
 
-/* users.c: what a tag has for those who use it here */
+/* users.c: who uses a tag here, and who might */
 int oae_users_start(void);
 void oae_users_stop(void);
+bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap);
+void oae_room_client(struct oae_tag *tag, struct oae_client *c);
+void oae_unclaimed_init(struct oae_node *node);
+void oae_fresh_add(struct oae_tag *tag);
+struct oae_tag *oae_unclaimed_next(struct oae_node *node);
+bool oae_unclaimed_any(const struct oae_node *node);
 
 /* client.c: a tag's view of its files */
 void oae_client_init(struct oae_client *c);
@@ -527,13 +531,7 @@ void oae_client_restored(struct oae_client *c, struct oae_msg *msg);
 u32 oae_client_uncollected(const struct oae_client *c);
 u32 oae_client_events(const struct oae_client *c, const struct oae_tag *tag);
 
-/* unclaimed.c: tags that no file is attached to */
-void oae_unclaimed_init(struct oae_node *node);
-void oae_fresh_add(struct oae_tag *tag);
-struct oae_tag *oae_unclaimed_next(struct oae_node *node);
-bool oae_unclaimed_any(const struct oae_node *node);
-
-/* waits.c: what a link waits for */
+/* tell.c: outcomes, notes, waking, and what a link waits for */
 void oae_waits_look(struct oae_tag *tag, struct oae_waits_view *v);
 const char *oae_waits_word(const struct oae_waits_view *v);
 void oae_waits_text(const struct oae_waits_view *v, char *buf, size_t size);
@@ -547,7 +545,7 @@ struct oae_region *oae_region_make(struct oae_node *node,
 int oae_region_mmap(struct oae_region *r, struct vm_area_struct *vma);
 int oae_region_local(struct oae_region *r, const u8 *req, size_t len,
 		     u8 *answer, size_t *answer_len);
-void oae_region_close(struct oae_region *r);
+void oae_region_close(struct oae_region *r, void (*ready)(struct list_head *tags));
 
 /* alias.c: where paths lead */
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
