@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rings of a file, and the links that are on them: how they begin and end.
+ * The rings of a file, and the links that are on them: how they begin and end, and how the rx
+ * ring is filled. What was delivered to its links moves from their inboxes to the ring, which
+ * makes room in the inboxes as a read does. Links take turns.
  *
- * A ring looks for work at the end of events of its links, so in the midst of one look
- * another may be asked for: on this CPU, by a transaction that ends at once, or on
- * another one. Who comes while somebody is at it leaves a note, and that one goes round
- * once more. So nobody waits, and no lock is held while a link is called.
+ * A message becomes unread under the lock of its inbox, then the link is listed as ready.
+ * The filler takes a link off the list, then looks at the inbox until it is empty:
+ *
+ *	oae_ring_deliver()		fill_link()
+ *	  (a message was delivered)	  (the link is off the list)
+ *	  smp_mb()			  smp_mb()
+ *	  is the link listed?		  is anything unread?
  */
 #include "event.h"
 
@@ -14,45 +19,241 @@
 
 #include "ring.h"
 
-#define MORE_NS		(10 * NSEC_PER_USEC)	/* until the next rounds */
-#define ROUNDS		4			/* of one turn */
+#define FILL_LINK	16			/* messages of a link until the next link's turn */
+#define FILL_AGAIN_NS	NSEC_PER_MSEC		/* without memory */
+
+/* The first link that may have something unread, off the list; or NULL. */
+static struct oae_ring_link *fill_next(struct oae_rings *r)
+{
+	struct oae_ring_link *link;
+
+	if (list_empty_careful(&r->ready))
+		return NULL;
+	spin_lock(&r->ready_lock);
+	link = list_first_entry_or_null(&r->ready, struct oae_ring_link, ready);
+	if (link) {
+		list_del_init(&link->ready);
+		WRITE_ONCE(link->listed, false);
+	}
+	spin_unlock(&r->ready_lock);
+	return link;
+}
+
+/**
+ * fill_let_go() - a link goes: nothing finds it by its handle, or lists it, any more
+ * @r: the rings
+ * @link: the link, which is off; twice is no harm as long as there is a reference
+ *
+ * Context: process, or BH off; the turn to fill in is the caller's, or the rings are stopped.
+ */
+static void fill_let_go(struct oae_rings *r, struct oae_ring_link *link)
+{
+	if (!xa_erase_bh(&r->links, link->handle))
+		return;
+	spin_lock_bh(&r->ready_lock);
+	list_del_init(&link->ready);
+	/* For good: oae_ring_list() leaves it alone. */
+	WRITE_ONCE(link->listed, true);
+	spin_unlock_bh(&r->ready_lock);
+	oae_ring_link_put(link);
+}
+
+/* A chunk that is in rx: the kernel wrote it, and nobody else can. */
+static const struct oae_chunk *fill_chunk(const struct oae_rings *r, u64 pos)
+{
+	return oae_twice_at(&r->rx, pos);
+}
+
+/**
+ * fill_pass() - look how far the program has passed chunks
+ * @r: the rings; it is the caller's turn to fill in
+ * @most: this many chunks at most
+ *
+ * Context: process, or BH off; under rcu_read_lock(), or the rings are stopped.
+ *
+ * Return: true if there were more.
+ */
+static bool fill_pass(struct oae_rings *r, unsigned int most)
+{
+	/* The program has read what it passed, before it is overwritten. */
+	u64 to = oae_pos_load_acquire(&r->program->passed), left = to - r->passed, size;
+	struct oae_ring_link *link = NULL;
+	const struct oae_chunk *chunk;
+
+	if (left > r->filled - r->passed)
+		goto broken;
+	for (; left && most; most--) {
+		chunk = fill_chunk(r, r->passed);
+		size = oae_chunk_size(chunk->len);
+		if (size > left)
+			goto broken;
+		if (!link || link->handle != chunk->link)
+			link = xa_load(&r->links, chunk->link);
+		/* It goes with its last chunk. */
+		if (!WARN_ON_ONCE(!link) && !--link->unpassed && unlikely(READ_ONCE(link->off))) {
+			fill_let_go(r, link);
+			link = NULL;
+		}
+		left -= size;
+		WRITE_ONCE(r->passed, r->passed + size);
+	}
+	return left;
+broken:
+	oae_ring_break(r, EPROTO);
+	return false;
+}
+
+static size_t fill_room(const struct oae_rings *r)
+{
+	return r->rx.size - (r->filled - r->passed);
+}
+
+/* Begin a chunk; where its bytes go. */
+static u8 *fill_begin(struct oae_rings *r, struct oae_ring_link *link,
+		      const struct oae_rcv_cb *cb)
+{
+	struct oae_chunk *chunk = oae_twice_at(&r->rx, r->filled);
+
+	*chunk = (struct oae_chunk){ .len = cb->len, .link = link->handle, .number = cb->number };
+	WRITE_ONCE(r->filled, r->filled + oae_chunk_size(cb->len));
+	link->unpassed++;
+	return (u8 *)(chunk + 1);
+}
+
+/* What cannot be copied was not kept: net/rcv.c. */
+static void fill_copy(const struct sk_buff *skb, unsigned int off, u8 *to, unsigned int len)
+{
+	if (unlikely(skb_copy_bits(skb, off, to, len)))
+		memset(to, 0, len);
+}
+
+/* Write what was taken, one message or all of a pack, and free it. How many it were. */
+static unsigned int fill_write(struct oae_rings *r, struct oae_ring_link *link,
+			       struct sk_buff *skb)
+{
+	const struct oae_rcv_cb *cb = OAE_RCV_CB(skb);
+	unsigned int n = cb->pack_n ?: 1;
+	struct sk_buff *next;
+	u8 *at;
+
+	oae_count_n(r->node, OAE_S_READ, n);
+	while (cb->pack_n) {
+		fill_copy(skb, cb->off, fill_begin(r, link, cb), cb->len);
+		oae_pack_pass(skb);
+		if (!cb->pack_n) {
+			oae_xmit_spare(skb);
+			return n;
+		}
+	}
+	at = fill_begin(r, link, cb);
+	for (; skb; skb = next) {
+		next = skb->next;
+		skb_mark_not_on_list(skb);
+		fill_copy(skb, 0, at, skb->len);
+		at += skb->len;
+		oae_xmit_spare(skb);
+	}
+	return n;
+}
+
+/*
+ * There is no room for the next message. True: there is by now, or more of what was passed
+ * is to be looked at.
+ */
+static bool fill_wait_room(struct oae_rings *r)
+{
+	u64 passed = r->passed;
+
+	if (fill_pass(r, OAE_RING_BATCH) || r->passed != passed)
+		return true;
+	if (r->filled == r->passed) {
+		oae_ring_break(r, EMSGSIZE);
+		return false;
+	}
+	WRITE_ONCE(r->kernel->wants_room, 1);
+	/* The word before the last look. Pairs with the program's barrier. */
+	smp_mb();
+	if (!fill_pass(r, OAE_RING_BATCH) && r->passed == passed)
+		return false;
+	WRITE_ONCE(r->kernel->wants_room, 0);
+	return true;
+}
+
+/*
+ * Move messages of a link that is off the list, until rx is filled to position @to. The link is
+ * listed again if more may be unread.
+ * True: go on with the next link.
+ */
+static bool fill_link(struct oae_rings *r, struct oae_ring_link *link, unsigned int *n, u64 to)
+{
+	unsigned int most = min_t(unsigned int, *n + FILL_LINK, OAE_RING_BATCH);
+	struct sk_buff *skb;
+	size_t room;
+	int err;
+
+	/* Off the list before the look. Pairs with the barrier in oae_attach_readable(). */
+	smp_mb();
+	/* It may have gone just now, with what the program passed. */
+	while (*n < most && r->filled < to && !READ_ONCE(link->off)) {
+		room = fill_room(r);
+		if (room < oae_chunk_size(1))
+			err = -EMSGSIZE;
+		else
+			err = oae_inbox_take(link->tag, link->client,
+					     room - sizeof(struct oae_chunk), OAE_TAKE_PACK, &skb);
+		if (err == -EMSGSIZE && fill_wait_room(r))
+			continue;
+		if (err == -ENOMEM) {
+			oae_count(r->node, OAE_S_NO_MEMORY);
+			hrtimer_start(&r->more, ns_to_ktime(FILL_AGAIN_NS), HRTIMER_MODE_REL_SOFT);
+		}
+		if (err == -EMSGSIZE || err == -ENOMEM) {
+			oae_ring_list(link);
+			return false;
+		}
+		if (err || !skb)
+			return true;
+		*n += fill_write(r, link, skb);
+	}
+	oae_ring_list(link);
+	return true;
+}
+
+/**
+ * fill_some() - fill in some of what was delivered
+ * @r: the rings; it is the caller's turn
+ *
+ * Context: BH off; under rcu_read_lock(); under no tag->lock.
+ *
+ * Return: true if there may be more, and room for it.
+ */
+static bool fill_some(struct oae_rings *r)
+{
+	struct oae_ring_link *link;
+	u64 before = r->filled, to = before + OAE_RING_BYTES;
+	unsigned int n = 0;
+
+	if (unlikely(r->kernel->wants_room))
+		WRITE_ONCE(r->kernel->wants_room, 0);
+	while (n < OAE_RING_BATCH && r->filled < to && (link = fill_next(r)) != NULL) {
+		if (unlikely(READ_ONCE(link->off))) {
+			if (!link->unpassed)
+				fill_let_go(r, link);
+		} else if (!fill_link(r, link, &n, to)) {
+			break;
+		}
+	}
+	if (r->filled != before) {
+		/* The chunks before the position. */
+		oae_pos_store_release(&r->kernel->filled, r->filled);
+		oae_ring_wake(r, true);
+	}
+	return n >= OAE_RING_BATCH || r->filled >= to;
+}
 
 static struct page *ring_page(void)
 {
 	return alloc_page(OAE_GFP_MAPPED | __GFP_ZERO);
-}
-
-static enum hrtimer_restart ring_more(struct hrtimer *timer)
-{
-	oae_ring_look(container_of(timer, struct oae_rings, more));
-	return HRTIMER_NORESTART;
-}
-
-static void ring_free(struct rcu_head *rcu)
-{
-	struct oae_rings *r = container_of(rcu, struct oae_rings, rcu);
-
-	oae_twice_free(&r->tx);
-	oae_twice_free(&r->rx);
-	if (r->program)
-		put_page(virt_to_page(r->program));
-	if (r->kernel)
-		put_page(virt_to_page(r->kernel));
-	oae_pool_exit(&r->pool);
-	xa_destroy(&r->links);
-	kfree(r);
-}
-
-/**
- * oae_ring_put() - drop a reference to rings
- * @r: the rings, freed after RCU with the last reference
- *
- * Context: any but hard interrupts.
- */
-void oae_ring_put(struct oae_rings *r)
-{
-	if (refcount_dec_and_test(&r->ref))
-		call_rcu(&r->rcu, ring_free);
 }
 
 static int ring_alloc_pages(struct oae_rings *r, u32 tx_size, u32 rx_size)
@@ -103,7 +304,9 @@ struct oae_rings *oae_ring_make(struct oae_node *node, u32 tx_size, u32 rx_size,
 	INIT_LIST_HEAD(&r->out);
 	INIT_LIST_HEAD(&r->ready);
 	timerqueue_init_head(&r->due);
-	hrtimer_setup(&r->more, ring_more, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	r->take.work = oae_ring_take_some;
+	r->fill.work = fill_some;
+	hrtimer_setup(&r->more, oae_ring_more, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	hrtimer_setup(&r->due_timer, oae_ring_due, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	err = ring_alloc_pages(r, tx_size, rx_size);
 	if (err) {
@@ -130,7 +333,7 @@ void oae_ring_stop(struct oae_rings *r)
 	smp_mb();
 	wait_event(r->closer, !atomic_read(&r->take.n) && !atomic_read(&r->fill.n));
 	hrtimer_cancel(&r->more);
-	while (oae_ring_pass(r, OAE_RING_BATCH))
+	while (fill_pass(r, OAE_RING_BATCH))
 		cond_resched();
 	oae_left_give_back(r);
 }
@@ -167,7 +370,7 @@ void oae_ring_close(struct oae_rings *r)
 		oae_attach_readable(link->tag);
 	}
 	xa_for_each(&r->links, i, link)
-		oae_ring_let_go(r, link);
+		fill_let_go(r, link);
 }
 
 /* The next handle. Several files may be put on at a time. */
@@ -243,25 +446,6 @@ struct oae_ring_link *oae_ring_link_make(struct oae_rings *r, struct oae_tag *ta
 }
 
 /**
- * oae_ring_link_dead() - a link's port is gone, or the link is taken off its rings
- * @link: the link on the ring
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
- */
-void oae_ring_link_dead(struct oae_ring_link *link)
-{
-	struct oae_rings *r = link->ring;
-
-	lockdep_assert_held(&link->tag->lock);
-	if (!link->alive)
-		return;
-	link->alive = false;
-	/* The file is there as long as its rings are not closed. */
-	if (atomic_dec_and_test(&r->nalive) && !READ_ONCE(r->closed))
-		wake_up_poll(r->wait, EPOLLIN | EPOLLHUP);
-}
-
-/**
  * oae_ring_link_leave() - take a link off its rings; twice is no harm
  * @link: the link on the ring
  *
@@ -287,115 +471,4 @@ void oae_ring_link_leave(struct oae_ring_link *link)
 	smp_mb();
 	/* The filler lets it go, now or with its last chunk. */
 	oae_ring_deliver(link);
-}
-
-/**
- * oae_ring_link_put() - drop a reference to a link on a ring
- * @link: freed after RCU with the last reference
- *
- * Context: any but hard interrupts.
- */
-void oae_ring_link_put(struct oae_ring_link *link)
-{
-	if (!refcount_dec_and_test(&link->ref))
-		return;
-	kfree_skb(link->left);
-	oae_tag_put(link->tag);
-	oae_ring_put(link->ring);
-	kfree_rcu(link, rcu);
-}
-
-/**
- * oae_ring_break() - have rings stand still for good
- * @r: the rings
- * @err: why, positive errno
- *
- * Context: any but hard interrupts.
- */
-void oae_ring_break(struct oae_rings *r, int err)
-{
-	if (cmpxchg(&r->error, 0, err))
-		return;
-	oae_count(r->node, OAE_S_RINGS_BROKEN);
-	WRITE_ONCE(r->kernel->error, err);
-	wake_up_poll(r->wait, EPOLLERR | EPOLLIN | EPOLLOUT);
-}
-
-/**
- * oae_ring_turn() - do some work of rings, unless somebody is at it, who does it then
- * @r: the rings
- * @turn: whose turn it is
- * @work: some of the work. True: there is more
- *
- * After some rounds the timer goes on.
- *
- * Context: BH off; under rcu_read_lock(); under no tag->lock.
- */
-void oae_ring_turn(struct oae_rings *r, struct oae_turn *turn, bool (*work)(struct oae_rings *r))
-{
-	unsigned int round = 0;
-	bool more;
-	int noted;
-
-	/* A full barrier, as is each atomic operation here that returns a value. */
-	if (atomic_fetch_inc(&turn->n))
-		return;
-	do {
-		/* Before the loads of the work: what is subtracted has been looked at. */
-		noted = atomic_read_acquire(&turn->n);
-		do {
-			more = !READ_ONCE(r->closed) && !READ_ONCE(r->error) &&
-			       (round >= ROUNDS || work(r));
-		} while (more && round++ < ROUNDS);
-		/* Before the turn ends: oae_ring_stop() waits for that, then cancels. */
-		if (more)
-			hrtimer_start(&r->more, ns_to_ktime(MORE_NS), HRTIMER_MODE_REL_SOFT);
-	} while (atomic_sub_return(noted, &turn->n));
-	if (unlikely(READ_ONCE(r->closed)))
-		wake_up_all(&r->closer);
-}
-
-/**
- * oae_ring_look() - look for work in both rings
- * @r: the rings
- *
- * Context: any but hard interrupts; under no tag->lock.
- */
-void oae_ring_look(struct oae_rings *r)
-{
-	bool filling;
-
-	rcu_read_lock_bh();
-	oae_ring_turn(r, &r->take, oae_ring_take_some);
-	/* The filler may have a link off the list, and have looked at the words before. */
-	filling = atomic_read(&r->fill.n);
-	/* The turn before the list: a link is listed again before the turn ends. */
-	smp_rmb();
-	if (filling || !list_empty_careful(&r->ready))
-		oae_ring_turn(r, &r->fill, oae_ring_fill_some);
-	rcu_read_unlock_bh();
-}
-
-/**
- * oae_ring_wake() - wake the program, if it waits
- * @r: the rings, a position of which was stored
- * @rx: which position: one of rx, or of tx
- *
- * Context: any but hard interrupts; under rcu_read_lock().
- */
-void oae_ring_wake(struct oae_rings *r, bool rx)
-{
-	const u32 *wants = rx ? &r->program->wants_data : &r->program->wants_room;
-
-	/*
-	 * The position before the look at who waits. Pairs with the program's barrier, and
-	 * with that of wait_event in ring_wait().
-	 */
-	smp_mb();
-	/* The file is there: RCU frees it later. */
-	if ((!READ_ONCE(*wants) && !atomic_read(&r->sleepers[rx])) || READ_ONCE(r->closed))
-		return;
-	/* Ordered by the smp_mb() above. */
-	if (waitqueue_active(r->wait))
-		wake_up_poll(r->wait, rx ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM);
 }

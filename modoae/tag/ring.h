@@ -2,7 +2,7 @@
 /*
  * Rings: a stream into and out of a program (include/uapi/oae.h, Rings). A ring is one more
  * reader and one more writer of its links: ringtake.c posts what a program has published,
- * ringfill.c takes from the inboxes. left.c gives back what a dead program had not passed.
+ * ring.c takes from the inboxes. inbox.c gives back what a dead program had not passed.
  */
 #ifndef OAE_RING_H
 #define OAE_RING_H
@@ -14,12 +14,16 @@
 
 struct oae_run;
 
+struct oae_rings;
+
 /**
- * struct oae_turn - work that one does at a time: ring.c
+ * struct oae_turn - work that one does at a time: ringout.c
  * @n: how often it was asked for since somebody began it; 0 nobody is at it
+ * @work: some of the work; true if there is more
  */
 struct oae_turn {
 	atomic_t n;
+	bool (*work)(struct oae_rings *r);
 };
 
 /**
@@ -169,6 +173,14 @@ struct oae_ring_link {
 #define OAE_RING_BATCH	64	/* transactions of a round */
 #define OAE_RING_BYTES	0x40000	/* and their bytes, but for the last one's */
 
+/* A transaction that is out has no deadline any more, or another one. */
+static inline void oae_ring_untime(struct oae_rings *r, struct oae_txn *txn)
+{
+	lockdep_assert_held(&r->out_lock);
+	if (timerqueue_node_queued(&txn->due))
+		timerqueue_del(&r->due, &txn->due);
+}
+
 /* Bytes of a chunk with a body of @len bytes. */
 static inline u64 oae_chunk_size(u32 len)
 {
@@ -176,7 +188,6 @@ static inline u64 oae_chunk_size(u32 len)
 }
 
 /* ring.c: the rings of a file, and what is filled in */
-void oae_ring_put(struct oae_rings *r);
 struct oae_rings *oae_ring_make(struct oae_node *node, u32 tx_size, u32 rx_size,
 				wait_queue_head_t *wait);
 void oae_ring_stop(struct oae_rings *r);
@@ -184,26 +195,27 @@ void oae_ring_linger(struct oae_rings *r, unsigned int ms);
 void oae_ring_close(struct oae_rings *r);
 struct oae_ring_link *oae_ring_link_make(struct oae_rings *r, struct oae_tag *tag,
 					 const struct oae_client *c);
-void oae_ring_link_dead(struct oae_ring_link *link);
 void oae_ring_link_leave(struct oae_ring_link *link);
-void oae_ring_link_put(struct oae_ring_link *link);
-void oae_ring_break(struct oae_rings *r, int err);
-void oae_ring_turn(struct oae_rings *r, struct oae_turn *turn, bool (*work)(struct oae_rings *r));
-void oae_ring_look(struct oae_rings *r);
-void oae_ring_wake(struct oae_rings *r, bool rx);
 
 /* ringtake.c: what is taken */
-struct oae_rings *oae_ring_ended(struct oae_msg *msg);
-void oae_ring_took(struct oae_rings *r);
 bool oae_ring_take_some(struct oae_rings *r);
-void oae_ring_dissolve(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack);
 void oae_ring_cancel(struct oae_rings *r, int err);
 enum hrtimer_restart oae_ring_due(struct hrtimer *timer);
 
-/* ringfill.c */
-void oae_ring_let_go(struct oae_rings *r, struct oae_ring_link *link);
-bool oae_ring_pass(struct oae_rings *r, unsigned int most);
-bool oae_ring_fill_some(struct oae_rings *r);
+/* ringout.c: what an event of a link does with rings */
+void oae_ring_put(struct oae_rings *r);
+void oae_ring_link_dead(struct oae_ring_link *link);
+void oae_ring_link_put(struct oae_ring_link *link);
+void oae_ring_break(struct oae_rings *r, int err);
+void oae_ring_wake(struct oae_rings *r, bool rx);
+void oae_ring_turn(struct oae_rings *r, struct oae_turn *turn);
+void oae_ring_look(struct oae_rings *r);
+enum hrtimer_restart oae_ring_more(struct hrtimer *timer);
+void oae_ring_list(struct oae_ring_link *link);
 void oae_ring_deliver(struct oae_ring_link *link);
+void oae_ring_out(struct oae_rings *r, struct oae_ring_link *link, struct oae_msg *msg);
+struct oae_rings *oae_ring_ended(struct oae_msg *msg);
+void oae_ring_took(struct oae_rings *r);
+bool oae_ring_dissolve(struct oae_tag *tag, struct oae_msg *pack);
 
 #endif /* OAE_RING_H */

@@ -159,160 +159,6 @@ static int take_batch(struct oae_rings *r, u64 left, u32 most, struct oae_ring_l
 	return max(n, 1);
 }
 
-/* What is out takes so much more memory, or less. */
-static void take_count(struct oae_rings *r, const struct oae_msg *msg, int n)
-{
-	lockdep_assert_held(&r->out_lock);
-	oae_add(&r->nbytes, n * (long)msg->post.len);
-	oae_add(&r->memory, n * (long)(sizeof(*msg) + msg->post.len));
-}
-
-/* @msg is taken: it is on the list until it has ended. The reference to the link is its own. */
-static void take_out(struct oae_rings *r, struct oae_ring_link *link, struct oae_msg *msg)
-{
-	u32 ms = 0;
-
-	msg->txn.id = r->taken;
-	msg->txn.ring = r;
-	msg->txn.ring_link = link;
-	if (link) {
-		ms = READ_ONCE(link->deadline_ms);
-		if (READ_ONCE(link->express))
-			msg->post.flags |= OAE_POST_EXPRESS;
-	}
-	oae_msg_get(msg);
-	spin_lock(&r->out_lock);
-	list_add_tail(&msg->txn.list, &r->out);
-	oae_add(&r->nout, msg->txn.ring_n);
-	take_count(r, msg, 1);
-	if (ms) {
-		msg->txn.due.expires = ktime_get_ns() + (u64)ms * NSEC_PER_MSEC;
-		if (timerqueue_add(&r->due, &msg->txn.due))
-			hrtimer_start(&r->due_timer, ns_to_ktime(msg->txn.due.expires),
-				      HRTIMER_MODE_ABS_SOFT);
-	}
-	spin_unlock(&r->out_lock);
-}
-
-static void take_untime(struct oae_rings *r, struct oae_txn *txn)
-{
-	lockdep_assert_held(&r->out_lock);
-	if (timerqueue_node_queued(&txn->due))
-		timerqueue_del(&r->due, &txn->due);
-}
-
-/* The neighbour of a transaction that is out, if that has ended; else NULL. */
-static struct oae_txn *take_ended(struct oae_rings *r, struct list_head *at)
-{
-	struct oae_txn *txn = list_entry(at, struct oae_txn, list);
-
-	return at != &r->out && txn->ended ? txn : NULL;
-}
-
-/*
- * A transaction has ended. It goes if it is the first, or else stands for those beside it that
- * have ended as well: so no end takes long, however many wait for one that does not. What goes
- * is to be freed by @gone.
- */
-static void take_end(struct oae_rings *r, struct oae_txn *txn, struct list_head *gone)
-{
-	struct oae_txn *other;
-
-	lockdep_assert_held(&r->out_lock);
-	txn->ended = true;
-	oae_add(&r->nout, -(u32)txn->ring_n);
-	take_count(r, oae_txn_msg(txn), -1);
-	other = take_ended(r, txn->list.prev);
-	if (other) {
-		other->room += txn->room;
-		list_move_tail(&txn->list, gone);
-		txn = other;
-	}
-	other = take_ended(r, txn->list.next);
-	if (other) {
-		txn->room += other->room;
-		list_move_tail(&other->list, gone);
-	}
-	if (!list_is_first(&txn->list, &r->out))
-		return;
-	list_move_tail(&txn->list, gone);
-	WRITE_ONCE(r->ended, txn->id + txn->room);
-	/* Outcomes before the position. */
-	oae_pos_store_release(&r->kernel->ended, r->ended);
-}
-
-/* Bytes of chunk @i of a pack in tx. */
-static u64 take_size(const struct oae_msg *pack, unsigned int i)
-{
-	if (pack->txn.ring_forward & BIT_ULL(i))
-		return oae_chunk_size(sizeof(u64));
-	return oae_chunk_size(get_unaligned_be16(oae_msg_data(pack) + oae_pack_head_len(i)));
-}
-
-/* Write the outcome into each chunk. */
-static void take_tell(struct oae_rings *r, const struct oae_msg *msg)
-{
-	struct oae_chunk *chunk;
-	u64 pos = msg->txn.id;
-	unsigned int i;
-
-	for (i = 0; i < msg->txn.ring_n; i++) {
-		chunk = oae_twice_at(&r->tx, pos);
-		WRITE_ONCE(chunk->err, msg->err);
-		/* The reason before the result, for a program that waits for this one. */
-		smp_wmb();
-		WRITE_ONCE(chunk->result, OAE_CHUNK_ENDED | msg->outcome);
-		if (msg->txn.ring_n > 1)
-			pos += take_size(msg, i);
-	}
-}
-
-/**
- * oae_ring_ended() - a transaction of a ring has ended: tell the program
- * @msg: the transaction, with its outcome; not with the link
- *
- * The caller then calls oae_ring_took(), once for all in a row of the same ring.
- *
- * Context: BH off; under rcu_read_lock(); under no tag->lock.
- *
- * Return: its ring, which RCU keeps.
- */
-struct oae_rings *oae_ring_ended(struct oae_msg *msg)
-{
-	struct oae_rings *r = msg->txn.ring;
-	struct oae_txn *txn, *next;
-	LIST_HEAD(gone);
-
-	spin_lock(&r->out_lock);
-	take_tell(r, msg);
-	take_untime(r, &msg->txn);
-	take_end(r, &msg->txn, &gone);
-	spin_unlock(&r->out_lock);
-	list_for_each_entry_safe(txn, next, &gone, list) {
-		INIT_LIST_HEAD(&txn->list);
-		if (txn->ring_link)
-			oae_ring_link_put(txn->ring_link);
-		oae_msg_put(oae_txn_msg(txn));
-	}
-	return r;
-}
-
-/**
- * oae_ring_took() - after transactions of a ring have ended: wake the program, take more
- * @r: the ring
- *
- * Context: BH off; under rcu_read_lock(); under no tag->lock.
- */
-void oae_ring_took(struct oae_rings *r)
-{
-	oae_ring_wake(r, false);
-	/* If the kernel waits for chunks, who publishes some rings the bell. */
-	if (!READ_ONCE(r->kernel->wants_data))
-		oae_ring_turn(r, &r->take, oae_ring_take_some);
-	if (unlikely(READ_ONCE(r->closed)))
-		wake_up_all(&r->closer);
-}
-
 /* A transaction that was not posted to a link is reversed, for the reason in @msg->err. */
 static void take_refuse(struct oae_msg *msg)
 {
@@ -396,7 +242,7 @@ static struct oae_msg *take_next(struct oae_rings *r, u64 left, u32 most,
 	}
 	if (!*link)
 		msg->err = ENOTCONN;
-	take_out(r, *link, msg);
+	oae_ring_out(r, *link, msg);
 	r->taken += msg->txn.room;
 	return msg;
 }
@@ -451,100 +297,6 @@ bool oae_ring_take_some(struct oae_rings *r)
 	if (r->taken != before)
 		oae_ring_wake(r, false);
 	return n >= OAE_RING_BATCH || bytes >= OAE_RING_BYTES;
-}
-
-/* A message of a pack that is dissolved. */
-static struct oae_msg *take_member(const struct oae_msg *pack, const u8 *from, u16 len)
-{
-	struct oae_msg *msg = oae_msg_alloc_pack(OAE_MESSAGE, len);
-
-	if (!msg)
-		return NULL;
-	memcpy(oae_msg_data(msg), from, len);
-	timerqueue_init(&msg->txn.due);
-	msg->txn.due.expires = pack->txn.due.expires;
-	msg->txn.ring = pack->txn.ring;
-	msg->txn.ring_link = pack->txn.ring_link;
-	msg->txn.ring_n = 1;
-	msg->alone = pack->alone;
-	msg->t_offer = pack->t_offer;
-	return msg;
-}
-
-/* The messages of a pack, in @to, by their position. False: there is no memory. */
-static bool take_members(const struct oae_msg *pack, struct list_head *to)
-{
-	unsigned int i, n = pack->txn.ring_n;
-	const u8 *head = oae_msg_data(pack), *at = head + oae_pack_head_len(n);
-	u64 pos = pack->txn.id;
-	struct oae_msg *msg;
-	u16 len;
-
-	for (i = 0; i < n; i++, at += len) {
-		len = get_unaligned_be16(head + oae_pack_head_len(i));
-		msg = take_member(pack, at, len);
-		if (!msg)
-			return false;
-		msg->txn.id = pos;
-		msg->txn.room = take_size(pack, i);
-		pos += msg->txn.room;
-		list_add_tail(&msg->list, to);
-	}
-	return true;
-}
-
-/* In the place of a pack that is out are its messages. */
-static void take_replace(struct oae_rings *r, struct oae_msg *pack, struct list_head *msgs)
-{
-	struct oae_msg *msg;
-
-	spin_lock(&r->out_lock);
-	take_count(r, pack, -1);
-	list_for_each_entry(msg, msgs, list) {
-		refcount_inc(&msg->txn.ring_link->ref);
-		oae_msg_get(msg);
-		list_add_tail(&msg->txn.list, &pack->txn.list);
-		take_count(r, msg, 1);
-		if (timerqueue_node_queued(&pack->txn.due))
-			timerqueue_add(&r->due, &msg->txn.due);
-	}
-	list_del_init(&pack->txn.list);
-	take_untime(r, &pack->txn);
-	spin_unlock(&r->out_lock);
-	oae_ring_link_put(pack->txn.ring_link);
-	oae_msg_put(pack);
-}
-
-/**
- * oae_ring_dissolve() - queue the messages of a ring's pack, each by itself
- * @tag: the tag
- * @ev: the event
- * @pack: the pack, of its queue; the link's reference is dropped
- *
- * It is too long for a frame by now, or the peer refuses it. Without memory it is reversed.
- *
- * Context: under tag->lock, BH off.
- */
-void oae_ring_dissolve(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack)
-{
-	struct oae_msg *msg, *next;
-	LIST_HEAD(msgs);
-
-	if (!take_members(pack, &msgs)) {
-		oae_count(tag->node, OAE_S_NO_MEMORY);
-		list_for_each_entry_safe(msg, next, &msgs, list)
-			oae_msg_put(msg);
-		oae_tell_ended(tag, ev, pack, OAE_REVERSED, ENOMEM);
-		return;
-	}
-	take_replace(pack->txn.ring, pack, &msgs);
-	list_for_each_entry(msg, &msgs, list) {
-		oae_msg_slice(msg, oae_link_cut(&tag->link, OAE_MESSAGE, msg->post.len));
-		msg->queued = true;
-		oae_tag_count_queued(tag, msg, 1);
-	}
-	list_splice(&msgs, &tag->users->ringq);
-	oae_msg_put(pack);
 }
 
 /* The first that has not ended, from position @from on, with references; or NULL. */
@@ -617,7 +369,7 @@ static unsigned int take_due(struct oae_rings *r, struct oae_msg **msg, unsigned
 	spin_lock(&r->out_lock);
 	while ((first = timerqueue_getnext(&r->due)) && first->expires <= now && n < max) {
 		txn = container_of(first, struct oae_txn, due);
-		take_untime(r, txn);
+		oae_ring_untime(r, txn);
 		txn->due.expires = now + CANCEL_AGAIN_NS;
 		timerqueue_add(&r->due, &txn->due);
 		msg[n] = oae_txn_msg(txn);

@@ -241,7 +241,8 @@ static void run_feed_one(struct oae_tag *tag, struct oae_run *ev,
 		oae_queue_del(tag, ev, msg);
 		if (unlikely(msg->txn.ring_n > 1) &&
 		    (msg->alone || msg->post.len > oae_link_pack_max(&tag->link))) {
-			oae_ring_dissolve(tag, ev, msg);
+			if (!oae_ring_dissolve(tag, msg))
+				oae_tell_ended(tag, ev, msg, OAE_REVERSED, ENOMEM);
 			return;
 		}
 	}
