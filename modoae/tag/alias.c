@@ -48,15 +48,9 @@ struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *inde
 	return alias->tag;
 }
 
-/**
- * oae_path_tag() - find the tag with a link by a port and an address
- * @port: the port
- * @kid: channel and address, OAE_KID_VIA: through the port's gateway, but by no own path
- *
- * Context: softirq, or BH off; under rcu_read_lock().
- *
- * Return: the tag, be it by its own path or by another, its link not CLOSED, valid in this
- * RCU read-side critical section; or NULL.
+/*
+ * The tag with a link, not CLOSED, by a port and an address, be it by its own path or by another;
+ * or NULL. OAE_KID_VIA: through the port's gateway, but by no own path. Under RCU.
  */
 struct oae_tag *oae_path_tag(struct oae_port *port, u64 kid)
 {
@@ -150,12 +144,7 @@ static void alias_pair_del(struct oae_tag *tag)
 	call_rcu(&pair->rcu, alias_free);
 }
 
-/**
- * oae_alias_pair() - an event is over: have the tag be found by the incarnations of its link
- * @tag: the tag, with paths
- *
- * Context: under tag->lock, BH off; in an RCU read-side critical section.
- */
+/* An event is over: have the tag be found by the incarnations of its link. */
 void oae_alias_pair(struct oae_tag *tag)
 {
 	struct oae_link_mark mark;
@@ -163,6 +152,7 @@ void oae_alias_pair(struct oae_tag *tag)
 	u64 kid;
 	int err;
 
+	lockdep_assert_held(&tag->lock);
 	oae_link_mark(&tag->link, &mark);
 	kid = alias_pair_kid(mark.inc, mark.peer_inc);
 	if (likely(tag->paths->pair && tag->paths->pair->key.kid == kid))
@@ -188,13 +178,7 @@ void oae_alias_pair(struct oae_tag *tag)
 	kfree(pair);
 }
 
-/**
- * oae_alias_free_later() - take an alias out of the table
- * @node: the node
- * @alias: the alias, which its tag has no more; freed after RCU
- *
- * Context: under the tag's lock, BH off.
- */
+/* Take an alias out of the table that its tag has no more. */
 void oae_alias_free_later(struct oae_node *node, struct oae_alias *alias)
 {
 	rhashtable_remove_fast(&node->aliases, &alias->hash, alias_params);
@@ -202,17 +186,12 @@ void oae_alias_free_later(struct oae_node *node, struct oae_alias *alias)
 	call_rcu(&alias->rcu, alias_free);
 }
 
-/**
- * oae_alias_del() - forget a path, and where it leads
- * @tag: the tag, with paths
- * @i: index of the path; nothing happens if that is the own one, or not there
- *
- * Context: under tag->lock, BH off.
- */
+/* Forget a path, and where it leads; not the own one. */
 void oae_alias_del(struct oae_tag *tag, unsigned int i)
 {
 	struct oae_alias *alias = tag->paths->alias[i];
 
+	lockdep_assert_held(&tag->lock);
 	if (!alias)
 		return;
 	tag->paths->alias[i] = NULL;
@@ -221,33 +200,22 @@ void oae_alias_del(struct oae_tag *tag, unsigned int i)
 	oae_alias_free_later(tag->node, alias);
 }
 
-/**
- * oae_tag_path_own() - the way of a tag may have changed, and so has its own path
- * @tag: the tag, with paths
- *
- * Context: under tag->lock.
- */
+/* The way of a tag may have changed, and so has its own path. */
 void oae_tag_path_own(struct oae_tag *tag)
 {
 	struct oae_path *own = &tag->paths->paths.path[OAE_PATH_OWN];
 
+	lockdep_assert_held(&tag->lock);
 	own->via = tag->way.via;
 	oae_path_set_mtu(own, oae_tag_way_mtu(tag));
 }
 
-/**
- * oae_tag_paths_begin() - have room for paths
- * @tag: the tag
- * @ev: the event, which has these paths from now on
- *
- * Context: under tag->lock.
- *
- * Return: false: no memory.
- */
+/* Have room for paths, which the event has from now on. False: no memory. */
 bool oae_tag_paths_begin(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_tag_paths *p;
 
+	lockdep_assert_held(&tag->lock);
 	if (likely(tag->paths))
 		return true;
 	p = kzalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
@@ -265,21 +233,13 @@ bool oae_tag_paths_begin(struct oae_tag *tag, struct oae_run *ev)
 	return true;
 }
 
-/**
- * oae_tag_path_index() - find the path by a port to an address
- * @tag: the tag, with paths
- * @port: the port
- * @kid: channel and address, OAE_KID_VIA for one through the port's gateway
- *
- * Context: under tag->lock.
- *
- * Return: its index; OAE_PATHS_MAX none.
- */
+/* The index of the path by a port to an address, OAE_PATHS_MAX none. */
 unsigned int oae_tag_path_index(const struct oae_tag *tag, const struct oae_port *port,
 				u64 kid)
 {
 	unsigned int i;
 
+	lockdep_assert_held(&tag->lock);
 	for (i = 0; i < OAE_PATHS_MAX; i++)
 		if (tag->paths->paths.path[i].there && oae_tag_path_port(tag, i) == port &&
 		    oae_tag_path_kid(tag, i) == kid)
@@ -287,18 +247,12 @@ unsigned int oae_tag_path_index(const struct oae_tag *tag, const struct oae_port
 	return i;
 }
 
-/**
- * oae_tag_paths_count() - how many paths there are
- * @tag: the tag, with paths
- *
- * Context: under tag->lock.
- *
- * Return: their number, the own path included.
- */
+/* How many paths there are, the own one included. */
 unsigned int oae_tag_paths_count(const struct oae_tag *tag)
 {
 	unsigned int i, n = 0;
 
+	lockdep_assert_held(&tag->lock);
 	for (i = 0; i < OAE_PATHS_MAX; i++)
 		n += tag->paths->paths.path[i].there;
 	return n;
@@ -335,13 +289,7 @@ static bool alias_measure(struct oae_alias *alias, struct oae_path *p, bool *up)
 	return same;
 }
 
-/**
- * alias_measure_new() - find out what is true of a path that is being added
- * @alias: where it leads
- * @p: the path; @up, @mtu and @via are set
- *
- * Context: under tag->lock.
- */
+/* What is true of a path that is being added. */
 static void alias_measure_new(struct oae_alias *alias, struct oae_path *p)
 {
 	alias_measure(alias, p, &p->up);
@@ -365,34 +313,19 @@ static struct oae_path_wish *path_wish(const struct oae_tag *tag, const struct o
 	return spare;
 }
 
-/**
- * path_wished() - what was said by hand of a path, be it there or not
- * @tag: the tag, with paths
- * @port: the path's port
- * @kid: its channel and address
- *
- * Context: under tag->lock.
- *
- * Return: enum oae_path_rank.
- */
+/* The rank that was given to a path by hand, be it there or not. */
 static s8 path_wished(const struct oae_tag *tag, const struct oae_port *port, u64 kid)
 {
 	const struct oae_path_wish *wish = path_wish(tag, port, kid);
 
+	lockdep_assert_held(&tag->lock);
 	return wish ? wish->rank : OAE_PATH_NORMAL;
 }
 
-/**
- * oae_alias_add() - add a path
- * @tag: the tag, with paths
- * @port: the port
- * @kid: channel and address, OAE_KID_VIA for one through the port's gateway
- * @why: who says that the peer is there
- *
- * Context: under tag->lock, BH off; in an RCU read-side critical section.
- *
- * Return: its index; -ENOSPC there are as many as there may be; -EEXIST it is, or belongs
- * to, another link's; -ENODEV the port is being removed, or may not be used so; -ENOMEM.
+/*
+ * Add a path, and return its index. -ENOSPC: there are as many as there may be; -EEXIST: it is,
+ * or belongs to, another link's; -ENODEV: the port is being removed, or may not be used so;
+ * -ENOMEM.
  */
 int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_alias_why why)
 {
@@ -403,6 +336,7 @@ int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_
 	u8 mac[ETH_ALEN];
 	int i, err;
 
+	lockdep_assert_held(&tag->lock);
 	/* The two ends have one key: a probe to another port of this node would prove it. */
 	oae_kid_mac(kid, mac);
 	if (oae_port_is_own(node, mac))
@@ -460,15 +394,9 @@ int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_
 	return i;
 }
 
-/**
- * oae_tag_path_review() - the port of a path has changed, or its gateway
- * @tag: the tag, with paths
- * @ev: the event; oae_conn_reviewed() follows
- * @i: index of the path
- *
- * Context: under tag->lock.
- *
- * Return: true if its port carries frames now, and did not before.
+/*
+ * The port of a path has changed, or its gateway; oae_conn_reviewed() follows. True: the port
+ * carries frames now, and did not before.
  */
 bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 {
@@ -476,6 +404,7 @@ bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i
 	const struct oae_port *port = tag->key.port;
 	bool up, same = true;
 
+	lockdep_assert_held(&tag->lock);
 	if (alias) {
 		same = alias_measure(alias, &tag->paths->paths.path[i], &up);
 	} else {
@@ -485,19 +414,14 @@ bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i
 	return oae_conn_review(&ev->conn, i, up, same, ev->now, &ev->a);
 }
 
-/**
- * oae_tag_path_gateways() - look whether the gateways of paths have changed
- * @tag: the tag, with paths
- * @ev: the event
- *
- * Context: under tag->lock.
- */
+/* Look whether the gateways of paths have changed. */
 void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev)
 {
 	bool came = false, any = false;
 	const struct oae_alias *alias;
 	unsigned int i;
 
+	lockdep_assert_held(&tag->lock);
 	oae_tag_path_own(tag);
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		alias = tag->paths->alias[i];
@@ -510,16 +434,12 @@ void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev)
 		oae_conn_reviewed(&ev->conn, came, ev->now, &ev->a);
 }
 
-/**
- * oae_path_leave() - a tag leaves the table: its aliases do, too
- * @tag: the tag
- *
- * Context: under tag->lock, BH off.
- */
+/* A tag leaves the table: its aliases do, too. */
 void oae_path_leave(struct oae_tag *tag)
 {
 	unsigned int i;
 
+	lockdep_assert_held(&tag->lock);
 	tag->peer_id = 0;
 	if (!tag->paths)
 		return;
@@ -529,12 +449,7 @@ void oae_path_leave(struct oae_tag *tag)
 	tag->paths->claimed = 0;
 }
 
-/**
- * oae_path_free() - free what a tag has of paths; its aliases are gone
- * @tag: the tag
- *
- * Context: any; nobody else has the tag.
- */
+/* The aliases are gone, and nobody else has the tag. */
 void oae_path_free(struct oae_tag *tag)
 {
 	kfree(tag->paths);

@@ -14,13 +14,7 @@
 
 #include <linux/poll.h>
 
-/**
- * oae_attach_add() - attach a file
- * @tag: the tag, not dead
- * @c: the file
- *
- * Context: under tag->lock, BH off.
- */
+/* Attach a file to a tag that is not dead. */
 void oae_attach_add(struct oae_tag *tag, struct oae_client *c)
 {
 	lockdep_assert_held(&tag->lock);
@@ -127,18 +121,9 @@ static void client_count(struct oae_client *c, const struct oae_msg *msg, int n)
 	oae_add(&c->nbytes, n * (size_t)msg->post.len);
 }
 
-/**
- * oae_attach_leave() - detach some transactions from a file that is closed
- * @tag: the tag
- * @c: the file, no longer used
- * @left: list to which up to OAE_BATCH transactions are added, by oae_txn.list,
- *	with the file's references
- *
- * The link carries on with those that have not ended.
- *
- * Context: under tag->lock, BH off.
- *
- * Return: true if there are more.
+/*
+ * Detach up to OAE_BATCH transactions from a file that is closed, with its references; the link
+ * carries on with those that have not ended. True: there are more.
  */
 bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
 		      struct list_head *left)
@@ -164,15 +149,7 @@ bool oae_attach_leave(struct oae_tag *tag, struct oae_client *c,
 	return true;
 }
 
-/**
- * oae_attach_del() - detach a file
- * @tag: the tag
- * @c: the file, which has no transaction any more
- *
- * Context: under tag->lock, BH off.
- *
- * Return: true if something is unread, which noc_debug may read now.
- */
+/* Detach a file without a transaction. True: something is unread, which noc_debug may read now. */
 bool oae_attach_del(struct oae_tag *tag, struct oae_client *c)
 {
 	bool unread;
@@ -192,15 +169,7 @@ bool oae_attach_del(struct oae_tag *tag, struct oae_client *c)
 	return unread;
 }
 
-/**
- * oae_attach_queue() - account a transaction to its file, before it is queued
- * @tag: the tag
- * @msg: the transaction, with a file
- *
- * Context: under tag->lock, BH off.
- *
- * Return: 0; -EAGAIN the file's queue is full.
- */
+/* Account a transaction to its file, before it is queued. -EAGAIN: the file's queue is full. */
 int oae_attach_queue(struct oae_tag *tag, struct oae_msg *msg)
 {
 	struct oae_txn *txn = &msg->txn;
@@ -352,16 +321,9 @@ static bool client_was_waiting(int err)
 	       err == OAE_E_DOWN;
 }
 
-/**
- * oae_attach_ended() - record that a file's transaction has ended
- * @tag: the tag
- * @msg: the transaction, with a file
- *
- * The caller wakes waiters and pollers with oae_attach_tell() after unlocking.
- *
- * Context: under tag->lock, BH off.
- *
- * Return: true if the file's queue was full and has room again.
+/*
+ * Record that a file's transaction has ended; oae_attach_tell() wakes after unlocking. True: the
+ * file's queue was full and has room again.
  */
 bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 {
@@ -397,14 +359,9 @@ bool oae_attach_ended(struct oae_tag *tag, struct oae_msg *msg)
 	return false;
 }
 
-/**
- * oae_attach_tell() - wake pollers of a file, and a task that closes it
- * @msg: a transaction that has ended
- *
- * The caller has been in the RCU read-side critical section since before the tag
- * was unlocked, so the file is not freed.
- *
- * Context: any but hard interrupts, BH off; under rcu_read_lock().
+/*
+ * Wake pollers of a file, and a task that closes it. RCU has kept the file since before the tag
+ * was unlocked.
  */
 void oae_attach_tell(struct oae_msg *msg)
 {
@@ -415,11 +372,9 @@ void oae_attach_tell(struct oae_msg *msg)
 		wake_up_poll(&c->wait, EPOLLPRI);
 }
 
-/**
- * oae_attach_readable() - wake one waiting reader and all pollers; or fill a ring
- * @tag: the tag, in which something is unread now
- *
- * Context: any but hard interrupts; under no tag->lock.
+/*
+ * Something is unread: wake one waiting reader and all pollers, or fill a ring. Under no
+ * tag->lock.
  */
 void oae_attach_readable(struct oae_tag *tag)
 {
@@ -450,11 +405,9 @@ void oae_attach_readable(struct oae_tag *tag)
 		wake_up_poll(&u->poll_wait, EPOLLIN | EPOLLRDNORM);
 }
 
-/**
- * oae_attach_writable() - wake one waiting writer, all pollers and all of fsync
- * @tag: the tag, which may have room, or whose commits are confirmed
- *
- * Context: any but hard interrupts; under tag->lock or not.
+/*
+ * There may be room, or commits are confirmed: wake one waiting writer, all pollers and all of
+ * fsync.
  */
 void oae_attach_writable(struct oae_tag *tag)
 {
@@ -574,13 +527,7 @@ static void client_note_fresh(struct oae_tag *tag, enum oae_note note)
 		oae_fresh_del(tag);
 }
 
-/**
- * oae_attach_note() - report a note of the link to files, or to listeners
- * @tag: the tag
- * @note: the note
- *
- * Context: under tag->lock, BH off.
- */
+/* Report a note of the link to files, or to listeners. */
 void oae_attach_note(struct oae_tag *tag, enum oae_note note)
 {
 	u32 events;
@@ -605,12 +552,7 @@ void oae_attach_note(struct oae_tag *tag, enum oae_note note)
 		tag->by_peer = false;
 }
 
-/**
- * oae_attach_dead() - report a tag's death to its files, and wake all waiters
- * @tag: the tag, dead
- *
- * Context: under tag->lock, BH off.
- */
+/* Report a tag's death to its files, and wake all waiters. */
 void oae_attach_dead(struct oae_tag *tag)
 {
 	struct oae_users *u = tag->users;
@@ -632,13 +574,9 @@ void oae_attach_dead(struct oae_tag *tag)
 	oae_attach_shut(tag);
 }
 
-/**
- * oae_attach_shut() - wake writers that wait for room which will never come
- * @tag: the tag, dead, or its node is shut
- *
- * Wakes one writer of each file; that one passes the wake-up on (room.c).
- *
- * Context: under tag->lock, BH off.
+/*
+ * Wake a writer of each file that waits for room which will never come: the tag is dead, or the
+ * node is shut. That one passes the wake-up on.
  */
 void oae_attach_shut(struct oae_tag *tag)
 {

@@ -46,12 +46,7 @@ static void guess_list(struct oae_tag *tag)
 	spin_unlock(&node->guess_lock);
 }
 
-/**
- * oae_guess_del() - the port of a tag is a guess no more, or the tag leaves the table
- * @tag: the tag; nothing happens if it is not listed
- *
- * Context: under tag->lock, BH off.
- */
+/* The port of a tag is a guess no more, or the tag leaves the table. */
 void oae_guess_del(struct oae_tag *tag)
 {
 	struct oae_node *node = tag->node;
@@ -65,15 +60,9 @@ void oae_guess_del(struct oae_tag *tag)
 	spin_unlock(&node->guess_lock);
 }
 
-/**
- * oae_guess_use() - somebody begins to use a tag
- * @tag: the tag, which has users
- * @addr: the address by which the tag was found
- *
- * An id names the port that has heard it. 24 bits stand under the OUI of each port, as long as no
- * user of the tag has given the whole address.
- *
- * Context: under tag->lock, BH off.
+/*
+ * Somebody begins to use a tag. An id names the port that has heard it. 24 bits stand under the
+ * OUI of each port, as long as no user of the tag has given the whole address.
  */
 void oae_guess_use(struct oae_tag *tag, const struct oae_addr *addr)
 {
@@ -86,17 +75,9 @@ void oae_guess_use(struct oae_tag *tag, const struct oae_addr *addr)
 	}
 }
 
-/**
- * oae_guess_moved() - has a tag moved since it was found?
- * @tag: the tag
- * @port: the port where it was found
- * @kid: its key id there
- *
- * A tag with paths is found by each of them.
- *
- * Context: under tag->lock, BH off.
- *
- * Return: true if so.
+/*
+ * Has a tag moved since it was found by this port and key id? One with paths is found by each of
+ * them.
  */
 bool oae_guess_moved(const struct oae_tag *tag, const struct oae_port *port, u64 kid)
 {

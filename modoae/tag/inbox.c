@@ -65,15 +65,9 @@ static void inbox_fresh(struct oae_tag *tag)
 		oae_fresh_add(tag);
 }
 
-/**
- * oae_inbox_put() - deliver a transaction: move its slices into the inbox (protocol 4.2)
- * @tag: the tag, with all slices in oae_tag_slots()
- * @seq: number of the transaction
- * @nslices: number of slices
- *
- * The caller wakes readers after unlocking.
- *
- * Context: under tag->lock, BH off; takes the inbox's lock.
+/*
+ * Deliver a transaction: move its slices into the inbox (protocol 4.2). The caller wakes readers
+ * after unlocking.
  */
 void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices)
 {
@@ -99,14 +93,9 @@ void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices)
 	inbox_fresh(tag);
 }
 
-/**
- * oae_inbox_put_pack() - deliver the messages of a pack: move it into the inbox
- * @tag: the tag, with the pack in the first of oae_tag_slots()
- * @seq: number of the pack
- *
- * The caller wakes readers after unlocking.
- *
- * Context: under tag->lock, BH off; takes the inbox's lock.
+/*
+ * Deliver the messages of a pack: move it into the inbox. The caller wakes readers after
+ * unlocking.
  */
 void oae_inbox_put_pack(struct oae_tag *tag, u32 seq)
 {
@@ -125,17 +114,11 @@ void oae_inbox_put_pack(struct oae_tag *tag, u32 seq)
 	inbox_fresh(tag);
 }
 
-/**
- * oae_inbox_places() - how many more transactions there is room for (protocol 4.11)
- * @tag: the tag
- *
- * rcvbuf is in bytes, and nobody knows how long a transaction will be. So those that
- * are begun, and the next ones, are taken to be like the last ones; and what is gathered
- * and held has a bound of its own, whatever they are like.
- *
- * Context: under tag->lock, BH off.
- *
- * Return: an estimate, 0 if nothing more may be taken; and OAE_ROOM_FULL.
+/*
+ * How many more transactions there is room for, 0 none; and OAE_ROOM_FULL (protocol 4.11). rcvbuf
+ * is in bytes, and nobody knows how long a transaction will be. So those that are begun, and the
+ * next ones, are taken to be like the last ones; and what is gathered and held has a bound of its
+ * own, whatever they are like.
  */
 u32 oae_inbox_places(const struct oae_tag *tag)
 {
@@ -144,6 +127,7 @@ u32 oae_inbox_places(const struct oae_tag *tag)
 	size_t kept = max_t(size_t, tag->kept_bytes, taken * usual);
 	u32 full = tag->kept_bytes < rcvbuf ? 0 : OAE_ROOM_FULL;
 
+	lockdep_assert_held(&tag->lock);
 	if (unread >= rcvbuf)
 		return full;
 	if (unread + kept >= rcvbuf)
@@ -175,13 +159,7 @@ static void left_dropped(struct sk_buff *skb)
 	oae_ring_link_put(link);
 }
 
-/**
- * oae_left_make() - allocate what will stand for the chunks of a link
- *
- * Context: process, may sleep.
- *
- * Return: the skb; NULL if there is no memory.
- */
+/* What will stand for the chunks of a link; NULL: there is no memory. */
 struct sk_buff *oae_left_make(void)
 {
 	return alloc_skb(0, OAE_GFP_USER);
@@ -240,15 +218,9 @@ static struct sk_buff *left_copy(const void *from, u32 len, u32 *n)
 	return first;
 }
 
-/**
- * left_take() - take the first message of those that were left
- * @left: from oae_left_make(), in an inbox
- * @bytes: set to how much less memory the others take
- *
- * Context: under the inbox's lock, BH off.
- *
- * Return: its skbs, linked by ->next; NULL if there is no memory. OAE_RCV_CB(@left)->left
- * is NULL if it was the last.
+/*
+ * Take the first message of those that were left, as skbs linked by ->next; the others take
+ * @bytes less memory. NULL: there is no memory. OAE_RCV_CB(@left)->left is NULL after the last.
  */
 static struct sk_buff *left_take(struct sk_buff *left, u32 *bytes)
 {
@@ -363,15 +335,7 @@ static struct sk_buff *inbox_next(struct oae_tag *tag, size_t max, unsigned int 
 	return first;
 }
 
-/**
- * inbox_put_left() - put what a ring has left back to the head of the queue
- * @tag: the tag
- * @left: what stands for it
- * @n: transactions
- * @bytes: memory that they take
- *
- * Context: process; takes the inbox's lock, and tag->lock.
- */
+/* Put what a ring has left back to the head of the queue: @n transactions that take @bytes. */
 static void inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32 bytes)
 {
 	struct oae_run ev oae_uninit;
@@ -392,11 +356,9 @@ static void inbox_put_left(struct oae_tag *tag, struct sk_buff *left, u32 n, u32
 	}
 }
 
-/**
- * oae_left_give_back() - give what was not passed back to the inboxes
- * @r: the rings, stopped and closed; no program maps them
- *
- * Context: process, may sleep; takes inboxes' locks, and tag->lock.
+/*
+ * Give what was not passed back to the inboxes. The rings are stopped and closed, and no program
+ * maps them.
  */
 void oae_left_give_back(struct oae_rings *r)
 {
@@ -420,19 +382,12 @@ void oae_left_give_back(struct oae_rings *r)
 	}
 }
 
-/**
- * oae_inbox_drop() - take all unread transactions, to be dropped
- * @tag: the tag
- * @lost: the skbs are added here
- *
- * Context: under tag->lock, BH off; takes the inbox's lock.
- *
- * Return: number of transactions.
- */
+/* Take all unread transactions, to be dropped. How many they are. */
 unsigned int oae_inbox_drop(struct oae_tag *tag, struct sk_buff_head *lost)
 {
 	unsigned int n;
 
+	lockdep_assert_held(&tag->lock);
 	spin_lock(&tag->inbox.q.lock);
 	n = tag->inbox.n;
 	skb_queue_splice_init(&tag->inbox.q, lost);
@@ -601,14 +556,9 @@ static void places_free_slots(struct oae_tag *tag)
 	tag->slot = NULL;
 }
 
-/**
- * oae_places_lend() - lend a tag's link the places that it lacks
- * @tag: the tag
- * @ev: the event; its ops so far were carried out
- *
- * Without memory the link does without, and a later event tries again.
- *
- * Context: under tag->lock, BH off.
+/*
+ * Lend a tag's link the places that it lacks. Without memory the link does without, and a later
+ * event tries again. Ops so far were carried out, those from here are the caller's.
  */
 void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 {
@@ -618,6 +568,7 @@ void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 	struct sk_buff **from, **to;
 	u32 seq;
 
+	lockdep_assert_held(&tag->lock);
 	if (had >= n)
 		return;
 	table = places_make(n);
@@ -643,18 +594,13 @@ void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 	places_free_slots(tag);
 }
 
-/**
- * oae_places_slot() - have a slot for a slice that is not the first
- * @tag: the tag
- * @f: its OFFER
- *
- * Context: under tag->lock, BH off.
- *
- * Return: true if there is one, or the link drops the frame in any case; false without
- * memory.
+/*
+ * Have a slot for a slice that is not the first. False: there is no memory. True: there is one,
+ * or the link drops the frame in any case.
  */
 bool oae_places_slot(struct oae_tag *tag, const struct oae_frame *f)
 {
+	lockdep_assert_held(&tag->lock);
 	if (oae_tag_nslots(tag) > f->slice || !oae_link_is_run(&tag->link, f))
 		return true;
 	tag->slot = kcalloc(OAE_MAX_SLICES, sizeof(*tag->slot), GFP_ATOMIC | __GFP_NOWARN);
@@ -666,16 +612,12 @@ bool oae_places_slot(struct oae_tag *tag, const struct oae_frame *f)
 	return true;
 }
 
-/**
- * oae_places_reclaim() - free the places of an idle link
- * @tag: the tag
- *
- * Context: under tag->lock, BH off.
- */
+/* Free the places of an idle link. */
 void oae_places_reclaim(struct oae_tag *tag)
 {
 	unsigned int n = oae_link_places(&tag->link, NULL);
 
+	lockdep_assert_held(&tag->lock);
 	oae_region_idle(tag);
 	if (n)
 		places_free(oae_link_reclaim(&tag->link), n);
@@ -683,12 +625,7 @@ void oae_places_reclaim(struct oae_tag *tag)
 		places_free_slots(tag);
 }
 
-/**
- * oae_places_free() - free the places of a tag that is gone
- * @tag: the tag; nothing is kept
- *
- * Context: any.
- */
+/* Free the places of a tag that is gone; nothing is kept in them. */
 void oae_places_free(struct oae_tag *tag)
 {
 	struct oae_pair **table;

@@ -22,13 +22,8 @@ void oae_tag_free(struct oae_tag *tag)
 	oae_users_free(tag);
 }
 
-/**
- * oae_tag_opening() - is somebody about to open a tag's link?
- * @tag: the tag
- *
- * Context: any.
- *
- * Return: true if so. Whoever has not done it within a while does not do it.
+/*
+ * Is somebody about to open a tag's link? Whoever has not done it within a while does not do it.
  */
 bool oae_tag_opening(const struct oae_tag *tag)
 {
@@ -239,16 +234,10 @@ void oae_tag_drop_unread(struct oae_tag *tag)
 	__skb_queue_purge(&lost);
 }
 
-/**
- * life_give_way() - free a tag's place for another one (protocol 4.6)
- * @tag: the tag
- * @spare: the reason why the tag may give way. Nothing happens if it no longer
- *	holds.
- *
- * A dead tag loses its unread transactions. A tag whose link is CLOSED or down
- * dies; what a link that is down holds or has in doubt is lost, and counted.
- *
- * Context: any but hard interrupts; takes tag->lock.
+/*
+ * Free a tag's place for another one (protocol 4.6), if the reason still holds. A dead tag loses
+ * its unread transactions. A tag whose link is CLOSED or down dies; what a link that is down
+ * holds or has in doubt is lost, and counted.
  */
 static void life_give_way(struct oae_tag *tag, enum oae_spare spare)
 {
@@ -293,14 +282,9 @@ static bool share_give_way(struct oae_node *node, enum oae_spare spare, u64 age)
 	return true;
 }
 
-/**
- * oae_share_make_room() - make a tag give way (protocol 4.6)
- * @node: the node
- * @err: what oae_share_take() returned
- *
- * Context: any but hard interrupts, no lock held; takes tag->lock.
- *
- * Return: true if oae_share_take() is worth another try.
+/*
+ * Make a tag give way to one that oae_tag_add() had no place for, with @err. True: it is worth
+ * another try.
  */
 bool oae_share_make_room(struct oae_node *node, int err)
 {

@@ -25,33 +25,23 @@ static void way_set(const struct oae_tag *tag, struct oae_run *ev)
 	ev->via = tag->way.via;
 }
 
-/**
- * oae_tag_way_update() - find a tag's way and its MTU anew
- * @tag: the tag
- * @ev: the event: an OPEN link freezes if its MTU changes
- *
- * Context: under tag->lock, BH off.
- */
+/* Find a tag's way and its MTU anew. An OPEN link freezes if its MTU changes. */
 void oae_tag_way_update(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_ways ways;
 
+	lockdep_assert_held(&tag->lock);
 	oae_port_ways(tag->key.port, &ways);
 	oae_way_update(&tag->way, &ways, &tag->link, ev->now, &ev->a);
 	way_set(tag, ev);
 }
 
-/**
- * oae_tag_way_refresh() - find a tag's way anew, be it that of the path in use or not
- * @tag: the tag
- * @ev: the event: an OPEN link freezes if its MTU changes
- *
- * Context: under tag->lock, BH off.
- */
+/* Find a tag's way anew, be it that of the path in use or not. */
 void oae_tag_way_refresh(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_ways ways;
 
+	lockdep_assert_held(&tag->lock);
 	if (!oae_path_elsewhere(tag)) {
 		oae_tag_way_update(tag, ev);
 		return;
@@ -61,16 +51,9 @@ void oae_tag_way_refresh(struct oae_tag *tag, struct oae_run *ev)
 	way_set(tag, ev);
 }
 
-/**
- * oae_tag_way_heard() - update a tag's way for a received frame
- * @tag: the tag
- * @ev: the event
- * @f: the frame: it came by another way than the tag's, or a SYNC is unanswered
- *
- * Context: softirq, under tag->lock.
- *
- * Return: false: drop the frame. The way of this event's frames may be another than
- * the tag's.
+/*
+ * A frame came by another way than the tag's, or a SYNC is unanswered. False: drop it. This
+ * event's frames may go by another way than the tag's.
  */
 bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
 		       const struct oae_frame *f)
@@ -78,6 +61,7 @@ bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
 	struct oae_ways ways;
 	enum oae_go go;
 
+	lockdep_assert_held(&tag->lock);
 	oae_port_ways(tag->key.port, &ways);
 	tag->way.aside = oae_path_elsewhere(tag) && oae_link_state(&tag->link) == OAE_OPEN;
 	go = oae_way_heard(&tag->way, &ways, &tag->link, f, ev->now, &ev->a);
@@ -86,17 +70,12 @@ bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
 	return go != OAE_GO_NOWHERE;
 }
 
-/**
- * oae_tag_way_timer() - update a tag's way before its link's timer is handled
- * @tag: the tag
- * @ev: the event
- *
- * Context: softirq, under tag->lock.
- */
+/* Update a tag's way before its link's timer is handled. */
 void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_ways ways;
 
+	lockdep_assert_held(&tag->lock);
 	oae_port_ways(tag->key.port, &ways);
 	tag->way.aside = oae_path_elsewhere(tag);
 	oae_way_timer(&tag->way, &ways, &tag->link, ev->now, &ev->a);
@@ -122,21 +101,11 @@ static bool path_leads(const struct oae_tag *tag, unsigned int i, const struct s
 	       ether_addr_equal(tag->paths->alias[i]->gw, from);
 }
 
-/**
- * oae_path_before() - a frame has come, and the link is about to take it
- * @tag: the tag, with paths
- * @ev: the event
- * @skb: the frame, its Ethernet header before the data
- * @f: the same, parsed
- * @index: of the path, as it was when it was looked up
- *
- * Context: softirq, under tag->lock.
- *
- * Return: false: drop the frame.
- */
+/* A frame of a tag with paths has come, by path @index when it was looked up. False: drop it. */
 bool oae_path_before(struct oae_tag *tag, struct oae_run *ev, const struct sk_buff *skb,
 		     const struct oae_frame *f, unsigned int index)
 {
+	lockdep_assert_held(&tag->lock);
 	/* The path may be another one by now, and have another index. */
 	if (!path_leads(tag, index, skb, f))
 		for (index = 0; index < OAE_PATHS_MAX; index++)
@@ -163,17 +132,12 @@ static void path_own_gateway(const struct oae_tag *tag, struct oae_path_out *out
 	out->tell &= out->used != OAE_PATH_OWN;
 }
 
-/**
- * oae_path_end_own() - an event of a tag without paths ends, and PATH is sent
- * @tag: the tag
- * @ev: the event
- *
- * Context: under tag->lock, BH off.
- */
+/* An event of a tag without paths ends, and PATH is sent. */
 void oae_path_end_own(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_path_out *out = &ev->out;
 
+	lockdep_assert_held(&tag->lock);
 	out->used = OAE_PATH_OWN;
 	out->port[OAE_PATH_OWN] = tag->key.port;
 	out->kid[OAE_PATH_OWN] = tag->key.kid;
@@ -269,17 +233,12 @@ static void path_name_claimed(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/**
- * oae_path_end() - an event of a tag with paths ends: which paths its frames go by
- * @tag: the tag
- * @ev: the event; its frames are complete
- *
- * Context: under tag->lock, BH off.
- */
+/* An event of a tag with paths ends, its frames complete: which paths they go by. */
 void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_paths *ps = &tag->paths->paths;
 
+	lockdep_assert_held(&tag->lock);
 	oae_alias_pair(tag);
 	if (unlikely(ps->path[OAE_PATH_OWN].via != tag->way.via))
 		oae_tag_path_own(tag);
@@ -325,17 +284,7 @@ static void path_send_one(const struct oae_path_out *out, unsigned int i,
 	oae_xmit_frame(out->port[i], dest, &f, spent);
 }
 
-/**
- * path_send_elsewhere() - send a frame of an event of a tag with paths, and not by its own
- * @tag: the tag, unlocked
- * @ev: the event
- * @i: index of the frame
- *
- * Context: any but hard interrupts, BH off; under rcu_read_lock() since the begin of the
- * event.
- *
- * Return: true if the frame is to go by the tag's own way, too.
- */
+/* Send a frame by other paths than the tag's own. True: it is to go by the own way, too. */
 static bool path_send_elsewhere(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 {
 	struct oae_send *send = &ev->a.send[i];
@@ -383,17 +332,12 @@ static bool path_send_elsewhere(struct oae_tag *tag, struct oae_run *ev, unsigne
 	return to & 1U << OAE_PATH_OWN;
 }
 
-/**
- * oae_path_keys() - what the proofs of an event's PATH frames are made with
- * @tag: the tag
- * @out: @inc and @peer_inc are set
- *
- * Context: under tag->lock.
- */
+/* What the proofs of an event's PATH frames are made with. */
 void oae_path_keys(const struct oae_tag *tag, struct oae_path_out *out)
 {
 	struct oae_link_mark mark;
 
+	lockdep_assert_held(&tag->lock);
 	oae_link_mark(&tag->link, &mark);
 	out->inc = mark.inc;
 	out->peer_inc = mark.peer_inc;
@@ -472,14 +416,7 @@ static void path_send_place(struct oae_tag *tag, const struct oae_path_out *out)
 		path_send_path(tag, out, out->used, &f);
 }
 
-/**
- * oae_path_send_probes() - send the probes of an event
- * @tag: the tag, unlocked
- * @ev: the event
- *
- * Context: any but hard interrupts, BH off; under rcu_read_lock() since the begin of the
- * event.
- */
+/* Send the probes of an event, the tag unlocked. */
 void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_path_out *out = &ev->out;
@@ -497,33 +434,20 @@ void oae_path_send_probes(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/**
- * oae_path_nonce() - what an event's probes are told apart by
- * @tag: the tag, with paths
- * @ev: the event
- *
- * Context: under tag->lock.
- *
- * Return: the nonce of the first path's; that of path n is greater by n.
- */
+/* What an event's probes are told apart by: that of the first path, greater by n for path n. */
 u64 oae_path_nonce(const struct oae_tag *tag, struct oae_run *ev)
 {
+	lockdep_assert_held(&tag->lock);
 	oae_path_keys(tag, &ev->out);
 	if (!ev->out.nonce)
 		ev->out.nonce = (get_random_u64() & ~7ULL) | OAE_PATHS_MAX;
 	return ev->out.nonce;
 }
 
-/**
- * oae_tag_path_probe() - have a path probed when the event ends
- * @tag: the tag, with paths
- * @ev: the event
- * @i: index of the path
- *
- * Context: under tag->lock.
- */
+/* Have a path probed when the event ends. */
 void oae_tag_path_probe(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 {
+	lockdep_assert_held(&tag->lock);
 	oae_path_probed(&tag->paths->paths, i, oae_path_nonce(tag, ev) + i, ev->now);
 	ev->out.probe |= 1U << i;
 }
@@ -582,17 +506,11 @@ static void out_make_reply(struct oae_tag *tag, struct oae_run *ev,
 		oae_msg_fill(half, half->post.len, 0, reply);
 }
 
-/**
- * oae_out_keep() - pin what a frame carries until the frame is sent
- * @tag: the tag
- * @ev: the event
- * @send: one of the event's frames, for which oae_out_carries() is true
- *
- * Context: under tag->lock, BH off.
- */
+/* Pin what a frame carries until it is sent. */
 void oae_out_keep(struct oae_tag *tag, struct oae_run *ev,
 		  const struct oae_send *send)
 {
+	lockdep_assert_held(&tag->lock);
 	if (oae_out_has_payload(send))
 		oae_msg_get(send->handle);
 	else
@@ -617,14 +535,7 @@ static noinline bool out_elsewhere(struct oae_tag *tag, struct oae_run *ev)
 	return n;
 }
 
-/**
- * oae_out_send() - send the frames of an event
- * @tag: the tag, unlocked
- * @ev: the event; oae_out_keep() was called for each frame that carries something.
- *	The caller has held the RCU read lock since its begin.
- *
- * Context: any but hard interrupts, BH off; under rcu_read_lock().
- */
+/* Send the frames of an event, the tag unlocked. RCU is held since its begin. */
 void oae_out_send(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_port *port = tag->key.port;

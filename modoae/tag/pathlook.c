@@ -174,41 +174,31 @@ static bool path_become_own(struct oae_tag *tag, struct oae_run *ev, unsigned in
 	return true;
 }
 
-/**
- * path_own_gone() - the path in use becomes the own one, of which nothing is left
- * @tag: the tag, with paths; another path than the own one is in use
- * @ev: the event
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
- *
- * Return: false: it cannot be now.
+/*
+ * The path in use, which is not the own one, becomes that; of the own one nothing is left. False:
+ * it cannot be now.
  */
 static bool path_own_gone(struct oae_tag *tag, struct oae_run *ev)
 {
 	unsigned int used = tag->paths->paths.used;
 
+	lockdep_assert_held(&tag->lock);
 	/* Whoever removes the port looks for its tags once. */
 	return !READ_ONCE(oae_tag_path_port(tag, used)->removed) &&
 	       path_become_own(tag, ev, used);
 }
 
-/**
- * path_settle() - a link is to have no other path: that in use becomes the own one
- * @tag: the tag, with paths
- * @ev: the event
- *
- * The own paths of the two ends need not be the same, so both take the one that they use; but
- * not before this end knows that the other uses it, too. (Else each asks where the other has no
- * link, both make new ones, and what was committed last is lost.)
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
- *
- * Return: false: it cannot be now.
+/*
+ * A link is to have no other path: that in use becomes the own one. False: it cannot be now. The
+ * own paths of the two ends need not be the same, so both take the one that they use; but not
+ * before this end knows that the other uses it, too. (Else each asks where the other has no link,
+ * both make new ones, and what was committed last is lost.)
  */
 static bool path_settle(struct oae_tag *tag, struct oae_run *ev)
 {
 	unsigned int used = tag->paths->paths.used;
 
+	lockdep_assert_held(&tag->lock);
 	if (!tag->paths->paths.agreed) {
 		if (oae_link_senior(&tag->link))
 			oae_link_ask(&tag->link, &ev->a);
@@ -286,20 +276,14 @@ void oae_guess_move(struct oae_tag *tag, struct oae_port *port, u64 kid)
 	oae_run_leave(tag, &ev);
 }
 
-/**
- * oae_path_port_event() - a port has changed: a tag's paths by it, the own one as well
- * @tag: the tag, with paths
- * @ev: the event
- * @port: the port
- *
- * Context: process; under tag->lock.
- */
+/* A port has changed: a tag's paths by it, the own one as well. */
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port)
 {
 	bool gone = READ_ONCE(port->removed), came = false;
 	struct oae_paths *ps = &tag->paths->paths;
 	unsigned int i;
 
+	lockdep_assert_held(&tag->lock);
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		if (!ps->path[i].there || oae_tag_path_port(tag, i) != port)
 			continue;
@@ -372,15 +356,9 @@ static bool gw_is_own(const struct oae_tag *tag, const u8 *place)
 	return ether_addr_equal(own, place) && (!n || (n == 1 && port[0] == tag->key.port));
 }
 
-/**
- * oae_path_place() - the peer has told where it is behind a gateway, and its id
- * @tag: the tag
- * @ev: the event
- * @f: the frame, whose proof holds
- *
- * Context: under tag->lock; under rcu_read_lock().
- *
- * Return: false: it is malformed, or there is no memory.
+/*
+ * The peer has told where it is behind a gateway, and its id. False: it is malformed, or there is
+ * no memory.
  */
 bool oae_path_place(struct oae_tag *tag, struct oae_run *ev, const struct oae_frame *f)
 {
@@ -388,6 +366,7 @@ bool oae_path_place(struct oae_tag *tag, struct oae_run *ev, const struct oae_fr
 	struct oae_link_mark mark;
 	unsigned int i;
 
+	lockdep_assert_held(&tag->lock);
 	if (!is_valid_ether_addr(f->path.from) || f->path.nonce < OAE_ID_LEAST)
 		return false;
 	tag->peer_id = f->path.nonce;
@@ -425,13 +404,9 @@ static bool gw_enough(const struct oae_tag *tag)
 	return n >= GW_PATHS;
 }
 
-/**
- * gw_look() - try where the peer is behind a gateway
- * @tag: the tag
- *
- * One path a time: each port, and each place, has its turn.
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
+/*
+ * Try where the peer is behind a gateway. One path a time: each port, and each place, has its
+ * turn.
  */
 static void gw_look(struct oae_tag *tag)
 {
@@ -441,6 +416,7 @@ static void gw_look(struct oae_tag *tag)
 	unsigned int i, n, at;
 	u64 kid;
 
+	lockdep_assert_held(&tag->lock);
 	if (!tp || !tp->nplaces || !oae_link_knows_gateway(&tag->link) || gw_enough(tag))
 		return;
 	oae_link_mark(&tag->link, &mark);
@@ -459,21 +435,16 @@ static void gw_look(struct oae_tag *tag)
 	}
 }
 
-/**
- * gw_tell() - have the peer told, when the event ends, where this end is behind a
- *	gateway
- * @tag: the tag
- * @ev: the event: the timer has fired, and the keepalive time is over
- *
- * By the path in use. One of the ports each time; that may be lost, so each is told of again.
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
+/*
+ * A keepalive time is over: have the peer told, when the event ends, where this end is behind a
+ * gateway. One of the ports each time; that may be lost, so each is told of again.
  */
 static void gw_tell(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_port *port[GW_PORTS];
 	unsigned int n;
 
+	lockdep_assert_held(&tag->lock);
 	if (!oae_link_knows_gateway(&tag->link) || oae_link_state(&tag->link) != OAE_OPEN) {
 		tag->told = 0;
 		return;
@@ -588,17 +559,12 @@ static void path_tidy(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/**
- * oae_path_timer() - look for paths and probe them; called when the link's timer fires
- * @tag: the tag
- * @ev: the event
- *
- * Context: softirq, under tag->lock.
- */
+/* The link's timer has fired: look for paths and probe them. */
 void oae_path_timer(struct oae_tag *tag, struct oae_run *ev)
 {
 	u32 now = jiffies, keepalive = msecs_to_jiffies(READ_ONCE(tag->node->knobs.keepalive_ms));
 
+	lockdep_assert_held(&tag->lock);
 	if (oae_link_state(&tag->link) == OAE_OPEN)
 		path_shrink(tag, ev);
 	if (!oae_link_knows_paths(&tag->link))

@@ -173,16 +173,9 @@ static int path_ask(struct oae_tag *tag, struct oae_run *ev, struct oae_port *po
 	return 0;
 }
 
-/**
- * oae_path_try() - is there a path of a link by a port and an address?
- * @tag: the tag
- * @port: the port
- * @kid: channel and address
- *
- * Context: any but hard interrupts; takes tag->lock.
- *
- * Return: 1 it is proven; 0 that is not known yet, and is being asked: node->tags_wait is
- * woken when it is proven; -ENOENT it is none.
+/*
+ * Is there a path of a link by a port and an address? 1: it is proven; 0: that is not known yet,
+ * and is being asked: node->tags_wait is woken when it is proven; -ENOENT: it is none.
  */
 int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid)
 {
@@ -267,18 +260,10 @@ static bool path_gone(struct oae_tag *tag, struct oae_run *ev, u64 kid,
 	       oae_path_gone(&tag->paths->paths, &tag->link, ev->now, &ev->a);
 }
 
-/**
- * oae_path_claim_rcv() - handle a SYNC that came from elsewhere than the link's paths,
- *	and whose sender may be the peer
- * @tag: the tag
- * @port: the port that received it
- * @kid: key id of its vc and its source, which has named a cookie; OAE_KID_VIA if it has VIA
- * @f: the frame, parsed and verified
- *
- * Context: softirq, under rcu_read_lock(); takes tag->lock.
- *
- * Return: 0 the link has taken it; -EBUSY it is put off: its sender may be another
- * incarnation of the peer, and the present one may be there; -ENOENT it is another node, or
+/*
+ * A SYNC has come from elsewhere than the link's paths, and its sender, who has named a cookie,
+ * may be the peer. 0: the link has taken it; -EBUSY: it is put off, as its sender may be another
+ * incarnation of the peer, and the present one may be there; -ENOENT: it is another node, or
  * there is no link.
  */
 int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
@@ -323,13 +308,7 @@ static void path_yield_one(struct oae_port *port, u64 kid)
 	oae_run_leave(tag, &ev);
 }
 
-/**
- * path_make_way() - a path makes way for a link of its own by the same addresses
- * @port: the port of the new tag, which is in the table
- * @kid: its key id
- *
- * Context: any but hard interrupts, no lock held; takes the lock of the path's tag.
- */
+/* Paths make way for a link of its own by the same addresses, whose tag is in the table. */
 static void path_make_way(struct oae_port *port, u64 kid)
 {
 	/* The tag before the look. Pairs with the barrier in oae_alias_add(). */

@@ -127,13 +127,9 @@ static int queue_refuses(struct oae_tag *tag, struct oae_msg *msg)
 	return msg->post.nslices ? 0 : -OAE_E_TOO_BIG;
 }
 
-/**
- * oae_tag_send_ring() - queue messages of a ring, and open the link if it is CLOSED
- * @tag: the tag, with users
- * @msgs: oae_msg.list; for those that are queued the link takes over a reference. Left on
- *	it are those that are not, with oae_msg.err
- *
- * Context: any but hard interrupts; takes tag->lock.
+/*
+ * Queue messages of a ring, and open the link if it is CLOSED. For those that are queued the link
+ * takes over a reference; those that are not are left, with oae_msg.err.
  */
 void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs)
 {

@@ -19,17 +19,11 @@
 #include "../link/pack.h"
 #include "../link/verb.h"
 
-/**
- * oae_queue_del() - remove a message from its queue
- * @tag: the tag
- * @ev: the event
- * @msg: the message, queued
- *
- * Context: under tag->lock, BH off.
- */
+/* A message leaves its queue. */
 void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
 		   struct oae_msg *msg)
 {
+	lockdep_assert_held(&tag->lock);
 	list_del(&msg->list);
 	msg->queued = false;
 	oae_tag_count_queued(tag, msg, -1);
@@ -37,18 +31,13 @@ void oae_queue_del(struct oae_tag *tag, struct oae_run *ev,
 		ev->wake_writer = true;
 }
 
-/**
- * oae_queue_flush() - mark all queued messages to be reversed
- * @tag: the tag
- * @err: error for the writers, positive errno
- *
- * This event and the next ones reverse a few each: oae_queue_flush_some(). If
+/*
+ * Mark all queued messages to be reversed; this event and the next ones reverse a few each. If
  * another flush begins meanwhile, the first @err stands.
- *
- * Context: under tag->lock, BH off.
  */
 void oae_queue_flush(struct oae_tag *tag, int err)
 {
+	lockdep_assert_held(&tag->lock);
 	if (list_empty(&tag->flushq))
 		tag->flush_err = err;
 	list_splice_tail_init(&tag->sndq, &tag->flushq);
@@ -58,18 +47,13 @@ void oae_queue_flush(struct oae_tag *tag, int err)
 	}
 }
 
-/**
- * oae_queue_flush_some() - reverse up to OAE_BATCH of the messages in flushq
- * @tag: the tag
- * @ev: the event
- *
- * Context: under tag->lock, BH off.
- */
+/* Reverse up to OAE_BATCH of the messages in flushq. */
 void oae_queue_flush_some(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_msg *msg, *next;
 	unsigned int n = 0;
 
+	lockdep_assert_held(&tag->lock);
 	list_for_each_entry_safe(msg, next, &tag->flushq, list) {
 		if (n++ == OAE_BATCH)
 			break;
@@ -111,15 +95,9 @@ static unsigned int join_fitting(const struct list_head *from, u32 max, u32 *len
 	return n;
 }
 
-/**
- * join_alloc() - make one request of the first verbs that are queued
- * @tag: the tag; the first that is queued is a verb
- * @n: of how many: set to 1 or less if the first goes alone
- *
- * Context: under tag->lock, BH off.
- *
- * Return: the request, without members; NULL if the first goes alone, or there is no
- * memory.
+/*
+ * Make one request, without members yet, of the first @n verbs that are queued. NULL: the first
+ * goes alone, with @n 1 or less, or there is no memory.
  */
 static struct oae_msg *join_alloc(const struct oae_tag *tag, unsigned int *n)
 {
@@ -129,6 +107,7 @@ static struct oae_msg *join_alloc(const struct oae_tag *tag, unsigned int *n)
 	unsigned int i, ops;
 	u8 *head, *at;
 
+	lockdep_assert_held(&tag->lock);
 	*n = join_fitting(&tag->sndq, max, &len, &reply);
 	if (*n < 2)
 		return NULL;
@@ -153,13 +132,9 @@ static struct oae_msg *join_alloc(const struct oae_tag *tag, unsigned int *n)
 	return joined;
 }
 
-/**
- * join_answer() - give each of joined verbs its part of the answer
- * @joined: the request, which is committed
- *
- * The header is the same for all: all were taken.
- *
- * Context: under tag->lock, BH off.
+/*
+ * Give each of joined verbs its part of the answer. The header is the same for all: all were
+ * taken.
  */
 static void join_answer(struct oae_msg *joined)
 {
@@ -237,22 +212,16 @@ static struct oae_msg *pack_of_queued(const struct oae_tag *tag, const struct li
 	return *n < 2 ? NULL : pack_alloc(queue, *n, len);
 }
 
-/**
- * oae_pack_make() - make one of the first messages, or verbs, that are queued
- * @tag: the tag, whose link takes a post
- * @ev: the event
- * @queue: the tag's queue of a ring; or that of all others, in which verbs are
- *
- * Context: under tag->lock, BH off.
- *
- * Return: the pack, or the joined verbs, for the link, with its members off the queue; NULL
- * if the first goes alone.
+/*
+ * Make one of the first messages, or verbs, of a queue that the link takes a post from. They are
+ * off it then. NULL: the first goes alone.
  */
 struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev, struct list_head *queue)
 {
 	struct oae_msg *pack, *msg;
 	unsigned int n;
 
+	lockdep_assert_held(&tag->lock);
 	msg = list_first_entry(queue, struct oae_msg, list);
 	pack = msg->post.kind == OAE_VERB ? join_alloc(tag, &n) :
 					    pack_of_queued(tag, queue, &n);
@@ -269,16 +238,7 @@ struct oae_msg *oae_pack_make(struct oae_tag *tag, struct oae_run *ev, struct li
 	return pack;
 }
 
-/**
- * oae_pack_ended() - record the outcome of a pack: it is that of each member
- * @tag: the tag
- * @ev: the event
- * @pack: the pack, or joined verbs, which the link has no longer; freed, unless it is a ring's
- * @outcome: enum oae_outcome
- * @err: why it is not committed, positive errno; 0 if it is
- *
- * Context: under tag->lock, BH off.
- */
+/* The outcome of a pack, which the link has no longer, is that of each member. */
 void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pack,
 		    u8 outcome, int err)
 {
@@ -286,6 +246,7 @@ void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pac
 	struct oae_msg *msg, *next;
 	unsigned int n = 0;
 
+	lockdep_assert_held(&tag->lock);
 	if (pack->txn.ring) {
 		oae_tell_ended(tag, ev, pack, outcome, err);
 		if (outcome == OAE_COMMITTED) {
@@ -310,13 +271,9 @@ void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pac
 	oae_msg_put(pack);
 }
 
-/**
- * oae_pack_back() - queue again what the link has given back, before all that is queued
- * @tag: the tag
- * @msg: a message, or a ring's pack; or a pack, or joined verbs, which is freed
- * @refused: the peer has refused it for good: its members go alone
- *
- * Context: under tag->lock, BH off.
+/*
+ * Queue again what the link has given back, before all that is queued. @refused: the peer has
+ * refused it for good: the members of a pack go alone.
  */
 void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 {
@@ -324,6 +281,7 @@ void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 	bool ring = false;
 	LIST_HEAD(one);
 
+	lockdep_assert_held(&tag->lock);
 	if (oae_msg_is_pack(msg) && !msg->txn.ring)
 		list_splice_init(&msg->members, &one);
 	else
@@ -340,36 +298,23 @@ void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 		oae_msg_put(msg);
 }
 
-/**
- * oae_pack_cancel() - reverse a member of a pack: the others are queued again
- * @tag: the tag
- * @ev: the event
- * @msg: the message, in a pack; or the verb, joined with others
- * @err: error for the writer, positive errno
- *
- * OAE_OP_BACK frees the pack.
- *
- * Context: under tag->lock, BH off.
- */
+/* Reverse a member of a pack: the others are queued again. OAE_OP_BACK frees the pack. */
 void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
 		     int err)
 {
 	struct oae_msg *pack = msg->pack;
 
+	lockdep_assert_held(&tag->lock);
 	list_del(&msg->list);
 	msg->pack = NULL;
 	oae_tell_ended(tag, ev, msg, OAE_REVERSED, err);
 	WARN_ON_ONCE(oae_link_take_back(&tag->link, pack, ev->now, &ev->a));
 }
 
-/**
- * oae_pack_check() - check a received pack, before the link is asked to hold it
- * @ev: the event; its skb is the frame, which has the pack's header in its head then
- * @f: the frame, an OFFER of a PACK; @f->unfit is set if the pack cannot be held
- *
- * So nobody can change the lengths that were checked: fragments may be anybody's memory.
- *
- * Context: under tag->lock, BH off.
+/*
+ * Check a received pack, before the link is asked to hold it. Its header is in the head of the
+ * skb then: so nobody can change the lengths that were checked, as fragments may be anybody's
+ * memory.
  */
 void oae_pack_check(struct oae_run *ev, struct oae_frame *f)
 {
@@ -390,14 +335,7 @@ static u32 pack_next_len(const struct sk_buff *pack)
 	return get_unaligned_be16(pack->data + oae_pack_head_len(OAE_RCV_CB(pack)->pack_at));
 }
 
-/**
- * oae_pack_begin_read() - have the messages of a held pack read, one after the other
- * @pack: the skb: all of the pack, checked
- *
- * Context: any.
- *
- * Return: number of messages.
- */
+/* Have the messages of a held pack read, one after the other. How many they are. */
 unsigned int oae_pack_begin_read(struct sk_buff *pack)
 {
 	struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
@@ -412,12 +350,7 @@ unsigned int oae_pack_begin_read(struct sk_buff *pack)
 	return n;
 }
 
-/**
- * oae_pack_pass() - go on to the next message of a delivered pack
- * @pack: the skb; oae_rcv_cb.pack_n is 0 if there is none
- *
- * Context: any; under the inbox's lock as long as @pack is there.
- */
+/* Go on to the next message of a delivered pack; oae_rcv_cb.pack_n is 0 if there is none. */
 void oae_pack_pass(struct sk_buff *pack)
 {
 	struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
@@ -429,14 +362,9 @@ void oae_pack_pass(struct sk_buff *pack)
 		cb->len = pack_next_len(pack);
 }
 
-/**
- * oae_pack_read() - take the next message of a delivered pack
- * @pack: the skb; has the messages after that one then
- *
- * Context: under the inbox's lock, BH off.
- *
- * Return: the message, in an skb of its own: so rcvbuf counts what it takes; NULL if there is no
- * memory.
+/*
+ * Take the next message of a delivered pack, in an skb of its own: so rcvbuf counts what it
+ * takes. NULL: there is no memory.
  */
 struct sk_buff *oae_pack_read(struct sk_buff *pack)
 {

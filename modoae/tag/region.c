@@ -426,17 +426,10 @@ put:
 	return reason;
 }
 
-/**
- * oae_region_compute() - compute the verb in slice 0 of a number (protocol 4.10)
- * @tag: the tag
- * @seq: the number
- * @reply: set to the length of the answer, bytes
- * @again: set if the verb is refused with CONFLICT only to let others go first,
- *	and READY is to follow at once
- *
- * Context: under tag->lock, BH off; takes region->lock.
- *
- * Return: 0 the verb is held; else why it is refused, enum oae_reason.
+/*
+ * Compute the verb in slice 0 of a number (protocol 4.10). 0: it is held, and the answer has
+ * @reply bytes; else the reason of its refusal. @again: it is refused only to let others go
+ * first, and READY is to follow at once.
  */
 u16 oae_region_compute(struct oae_tag *tag, u32 seq, u16 *reply, bool *again)
 {
@@ -542,15 +535,9 @@ void oae_region_close(struct oae_region *r, void (*ready)(struct list_head *tags
 	region_put(r);
 }
 
-/**
- * oae_region_decided() - apply or drop the verb that is held, if any (protocol 4.10)
- * @tag: the tag
- * @seq: the number that it is held under
- * @apply: the verb is committed
- * @wake: the tags to be sent READY are added here, with a reference each:
- *	oae_region_woken()
- *
- * Context: under tag->lock, BH off; takes region->lock.
+/*
+ * Apply or drop the verb that is held for a number, if any. The tags to be sent READY are added
+ * to @wake, with a reference each.
  */
 void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
 			struct list_head *wake)
@@ -580,14 +567,7 @@ void oae_region_decided(struct oae_tag *tag, u32 seq, bool apply,
 	region_put(r);
 }
 
-/**
- * oae_region_woken() - the first tag that is to be sent READY
- * @wake: from oae_region_decided()
- *
- * Context: any; @wake is the caller's.
- *
- * Return: the tag, to be passed to oae_region_awake(); NULL there is none.
- */
+/* The first tag of those that are to be sent READY, or NULL. */
 struct oae_tag *oae_region_woken(struct list_head *wake)
 {
 	const struct oae_verbs *vs = list_first_entry_or_null(wake, struct oae_verbs, wake);
@@ -595,24 +575,16 @@ struct oae_tag *oae_region_woken(struct list_head *wake)
 	return vs ? vs->tag : NULL;
 }
 
-/**
- * oae_region_awake() - READY is being sent: from here on the tag may wait again
- * @tag: from oae_region_woken()
- *
- * Context: under tag->lock, BH off.
- */
+/* READY is being sent: from here on the tag may wait again. */
 void oae_region_awake(struct oae_tag *tag)
 {
+	lockdep_assert_held(&tag->lock);
 	list_del_init(&tag->verbs->wake);
 }
 
-/**
- * oae_region_holder() - whose verb keeps the peer's verb waiting?
- * @tag: the tag
- *
- * Context: under tag->lock, BH off; takes region->lock.
- *
- * Return: the kid of the link that has reserved the words; 0 none does.
+/*
+ * Whose verb keeps the peer's verb waiting? The kid of the link that has reserved the words, 0
+ * none.
  */
 u64 oae_region_holder(const struct oae_tag *tag)
 {
@@ -634,47 +606,27 @@ u64 oae_region_holder(const struct oae_tag *tag)
 	return kid;
 }
 
-/**
- * oae_region_answer() - the answer to a verb that is held
- * @tag: the tag
- * @seq: the number that it is held under
- * @len: set to the length of the answer, bytes
- *
- * Context: under tag->lock, BH off.
- *
- * Return: the answer, valid while the tag is locked; NULL if the event has dropped the
- * verb since.
- */
+/* The answer to the verb that is held for a number; NULL: the event has dropped the verb since. */
 const u8 *oae_region_answer(struct oae_tag *tag, u32 seq, unsigned int *len)
 {
 	const struct oae_held *h = tag->verbs ? *region_held(tag->verbs, seq) : NULL;
 
+	lockdep_assert_held(&tag->lock);
 	if (unlikely(!h))
 		return NULL;
 	*len = h->v.answer_len;
 	return h->v.answer;
 }
 
-/**
- * oae_region_move() - move the verb that is held for a number to another place
- * @tag: the tag
- * @seq: the number
- * @to: the place, which is not lent yet
- *
- * Context: under tag->lock, BH off.
- */
+/* Move the verb that is held for a number to a place that is not lent yet. */
 void oae_region_move(struct oae_tag *tag, u32 seq, struct oae_tag_place *to)
 {
+	lockdep_assert_held(&tag->lock);
 	if (tag->verbs)
 		swap(to->held, *region_held(tag->verbs, seq));
 }
 
-/**
- * oae_region_idle() - free the memory that is kept for verbs to come
- * @tag: the tag
- *
- * Context: under tag->lock, or the tag is about to be freed.
- */
+/* Free the memory that is kept for verbs to come. */
 void oae_region_idle(struct oae_tag *tag)
 {
 	struct oae_held *h;
@@ -685,26 +637,17 @@ void oae_region_idle(struct oae_tag *tag)
 	}
 }
 
-/**
- * oae_region_free() - free all memory for verbs
- * @tag: the tag, about to be freed; it holds no verb
- *
- * Context: any.
- */
+/* Free all memory for verbs of a tag that holds none. */
 void oae_region_free(struct oae_tag *tag)
 {
 	oae_region_idle(tag);
 	kfree(tag->verbs);
 }
 
-/**
- * oae_region_leave() - stop a dead tag from waiting for words
- * @tag: the tag
- *
- * Context: under tag->lock, BH off; takes region->lock.
- */
+/* Stop a dead tag from waiting for words. */
 void oae_region_leave(struct oae_tag *tag)
 {
+	lockdep_assert_held(&tag->lock);
 	if (tag->verbs)
 		region_stop_waiting(tag->verbs);
 }

@@ -39,12 +39,10 @@ static struct oae_ring_link *fill_next(struct oae_rings *r)
 	return link;
 }
 
-/**
- * fill_let_go() - a link goes: nothing finds it by its handle, or lists it, any more
- * @r: the rings
- * @link: the link, which is off; twice is no harm as long as there is a reference
- *
- * Context: process, or BH off; the turn to fill in is the caller's, or the rings are stopped.
+/*
+ * A link that is off goes: nothing finds it by its handle, or lists it, any more. The turn to
+ * fill in is the caller's, or the rings are stopped. Twice is no harm as long as there is a
+ * reference.
  */
 static void fill_let_go(struct oae_rings *r, struct oae_ring_link *link)
 {
@@ -64,15 +62,7 @@ static const struct oae_chunk *fill_chunk(const struct oae_rings *r, u64 pos)
 	return oae_twice_at(&r->rx, pos);
 }
 
-/**
- * fill_pass() - look how far the program has passed chunks
- * @r: the rings; it is the caller's turn to fill in
- * @most: this many chunks at most
- *
- * Context: process, or BH off; under rcu_read_lock(), or the rings are stopped.
- *
- * Return: true if there were more.
- */
+/* Look how far the program has passed chunks, @most of them. True: there were more. */
 static bool fill_pass(struct oae_rings *r, unsigned int most)
 {
 	/* The program has read what it passed, before it is overwritten. */
@@ -219,14 +209,7 @@ static bool fill_link(struct oae_rings *r, struct oae_ring_link *link, unsigned 
 	return true;
 }
 
-/**
- * fill_some() - fill in some of what was delivered
- * @r: the rings; it is the caller's turn
- *
- * Context: BH off; under rcu_read_lock(); under no tag->lock.
- *
- * Return: true if there may be more, and room for it.
- */
+/* Fill in some of what was delivered. True: there may be more, and room for it. */
 static bool fill_some(struct oae_rings *r)
 {
 	struct oae_ring_link *link;

@@ -47,12 +47,7 @@ void oae_ring_put(struct oae_rings *r)
 		call_rcu(&r->rcu, ring_free);
 }
 
-/**
- * oae_ring_link_dead() - a link's port is gone, or the link is taken off its rings
- * @link: the link on the ring
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
- */
+/* A link's port is gone, or the link is taken off its rings. */
 void oae_ring_link_dead(struct oae_ring_link *link)
 {
 	struct oae_rings *r = link->ring;
@@ -82,13 +77,7 @@ void oae_ring_link_put(struct oae_ring_link *link)
 	kfree_rcu(link, rcu);
 }
 
-/**
- * oae_ring_break() - have rings stand still for good
- * @r: the rings
- * @err: why, positive errno
- *
- * Context: any but hard interrupts.
- */
+/* Have rings stand still for good. */
 void oae_ring_break(struct oae_rings *r, int err)
 {
 	if (cmpxchg(&r->error, 0, err))
@@ -98,13 +87,7 @@ void oae_ring_break(struct oae_rings *r, int err)
 	wake_up_poll(r->wait, EPOLLERR | EPOLLIN | EPOLLOUT);
 }
 
-/**
- * oae_ring_wake() - wake the program, if it waits
- * @r: the rings, a position of which was stored
- * @rx: which position: one of rx, or of tx
- *
- * Context: any but hard interrupts; under rcu_read_lock().
- */
+/* A position of rx, or of tx, was stored: wake the program, if it waits. */
 void oae_ring_wake(struct oae_rings *r, bool rx)
 {
 	const u32 *wants = rx ? &r->program->wants_data : &r->program->wants_room;
@@ -122,14 +105,9 @@ void oae_ring_wake(struct oae_rings *r, bool rx)
 		wake_up_poll(r->wait, rx ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM);
 }
 
-/**
- * oae_ring_turn() - do some work of rings, unless somebody is at it, who does it then
- * @r: the rings
- * @turn: whose turn it is
- *
- * After some rounds the timer goes on.
- *
- * Context: BH off; under rcu_read_lock(); under no tag->lock.
+/*
+ * Do some work of rings, unless somebody is at it, who does it then. After some rounds the timer
+ * goes on. Under no tag->lock.
  */
 void oae_ring_turn(struct oae_rings *r, struct oae_turn *turn)
 {
@@ -196,12 +174,9 @@ void oae_ring_list(struct oae_ring_link *link)
 	spin_unlock(&r->ready_lock);
 }
 
-/**
- * oae_ring_deliver() - something may be unread in a link's inbox
- * @link: the link on the ring
- *
- * Context: any but hard interrupts; under no tag->lock, but rcu_read_lock() or a
- * reference. The inbox before this by a full barrier.
+/*
+ * Something may be unread in a link's inbox, which was written before this by a full barrier.
+ * Under no tag->lock.
  */
 void oae_ring_deliver(struct oae_ring_link *link)
 {
@@ -313,15 +288,9 @@ static void out_tell(struct oae_rings *r, const struct oae_msg *msg)
 	}
 }
 
-/**
- * oae_ring_ended() - a transaction of a ring has ended: tell the program
- * @msg: the transaction, with its outcome; not with the link
- *
- * The caller then calls oae_ring_took(), once for all in a row of the same ring.
- *
- * Context: BH off; under rcu_read_lock(); under no tag->lock.
- *
- * Return: its ring, which RCU keeps.
+/*
+ * A transaction of a ring has ended: tell the program. oae_ring_took() follows, once for all in a
+ * row of the same ring, which is returned.
  */
 struct oae_rings *oae_ring_ended(struct oae_msg *msg)
 {
@@ -343,12 +312,7 @@ struct oae_rings *oae_ring_ended(struct oae_msg *msg)
 	return r;
 }
 
-/**
- * oae_ring_took() - after transactions of a ring have ended: wake the program, take more
- * @r: the ring
- *
- * Context: BH off; under rcu_read_lock(); under no tag->lock.
- */
+/* After transactions of a ring have ended: wake the program, take more. */
 void oae_ring_took(struct oae_rings *r)
 {
 	oae_ring_wake(r, false);
@@ -421,20 +385,16 @@ static void out_replace(struct oae_rings *r, struct oae_msg *pack, struct list_h
 	oae_msg_put(pack);
 }
 
-/**
- * oae_ring_dissolve() - queue the messages of a ring's pack, each by itself
- * @tag: the tag
- * @pack: the pack, of its queue; the link's reference is dropped
- *
- * It is too long for a frame by now, or the peer refuses it. Without memory it is reversed.
- *
- * Context: under tag->lock, BH off.
+/*
+ * Queue the messages of a ring's pack, each by itself: it is too long for a frame by now, or the
+ * peer refuses it. False: there is no memory.
  */
 bool oae_ring_dissolve(struct oae_tag *tag, struct oae_msg *pack)
 {
 	struct oae_msg *msg, *next;
 	LIST_HEAD(msgs);
 
+	lockdep_assert_held(&tag->lock);
 	if (!out_members(pack, &msgs)) {
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		list_for_each_entry_safe(msg, next, &msgs, list)

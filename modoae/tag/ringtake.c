@@ -247,13 +247,9 @@ static struct oae_msg *take_next(struct oae_rings *r, u64 left, u32 most,
 	return msg;
 }
 
-/**
- * oae_ring_take_some() - take some of the chunks that the program has published
- * @r: the rings; it is the caller's turn
- *
- * Context: BH off; under rcu_read_lock(); under no tag->lock.
- *
- * Return: true if there are more, and they may be taken.
+/*
+ * Take some of the chunks that the program has published; it is the caller's turn. True: there
+ * are more, and they may be taken.
  */
 bool oae_ring_take_some(struct oae_rings *r)
 {
@@ -382,14 +378,7 @@ static unsigned int take_due(struct oae_rings *r, struct oae_msg **msg, unsigned
 	return n;
 }
 
-/**
- * oae_ring_due() - reverse what is due
- * @timer: oae_ring.due_timer
- *
- * Context: softirq; takes tag->lock of links.
- *
- * Return: HRTIMER_NORESTART; the timer is armed for the next.
- */
+/* Reverse what is due. */
 enum hrtimer_restart oae_ring_due(struct hrtimer *timer)
 {
 	struct oae_rings *r = container_of(timer, struct oae_rings, due_timer);

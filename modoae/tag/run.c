@@ -172,18 +172,13 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 	}
 }
 
-/**
- * oae_run_apply() - apply the ops so far
- * @tag: the tag
- * @ev: the event; an op may add further ops
- *
- * Context: under tag->lock, BH off.
- */
+/* Apply the ops so far. An op may add further ops. */
 void oae_run_apply(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_actions *a = &ev->a;
 	struct oae_op op;
 
+	lockdep_assert_held(&tag->lock);
 	/* An op may add so many that they are applied in its midst: run_full(). */
 	while (a->done < a->nops) {
 		op = a->op[a->done++];
@@ -371,15 +366,10 @@ void oae_tag_begin(struct oae_tag *tag, struct oae_run *ev, bool via)
 	ev->via = tag->way.via;
 }
 
-/**
- * oae_tag_open() - open a CLOSED link from here
- * @tag: the tag, which is not a stranger's any more
- * @ev: the event
- *
- * Context: under tag->lock, BH off.
- */
+/* Open a CLOSED link from here: the tag is not a stranger's any more. */
 void oae_tag_open(struct oae_tag *tag, struct oae_run *ev)
 {
+	lockdep_assert_held(&tag->lock);
 	oae_share_own(tag);
 	oae_tag_begin(tag, ev, false);
 	oae_link_open(&tag->link, ev->now, &ev->a);
@@ -404,13 +394,9 @@ static noinline void run_look_doubt(struct oae_tag *tag, struct oae_run *ev)
 	oae_run_apply(tag, ev);
 }
 
-/**
- * oae_tag_retire() - remove a CLOSED tag from the table, if nothing keeps it there
- * @tag: the tag; stays if its link is not CLOSED
- * @kill: remove the tag even if it has a file, unread transactions, or messages
- *	that are being reversed
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
+/*
+ * Remove a CLOSED tag from the table, if nothing keeps it there. @kill: nor do a file, unread
+ * transactions, and messages that are being reversed.
  */
 void oae_tag_retire(struct oae_tag *tag, bool kill)
 {
@@ -503,13 +489,7 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 		oae_run_wake_verbs(&ev->wake);
 }
 
-/**
- * oae_run_enter() - begin an event
- * @tag: the tag
- * @ev: filled in
- *
- * Context: any but hard interrupts; takes tag->lock, disables BH.
- */
+/* Begin an event. */
 void oae_run_enter(struct oae_tag *tag, struct oae_run *ev)
 	__acquires(RCU_BH) __acquires(&tag->lock)
 {
@@ -527,16 +507,11 @@ static void run_more(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/**
- * oae_run_leave() - end an event: apply, unlock, send frames, wake sleepers
- * @tag: the tag, locked by oae_run_enter()
- * @ev: the event
- *
- * Context: under tag->lock, BH off; drops tag->lock, enables BH.
- */
+/* End an event: apply, unlock, send frames, wake sleepers. */
 void oae_run_leave(struct oae_tag *tag, struct oae_run *ev)
 	__releases(&tag->lock) __releases(RCU_BH)
 {
+	lockdep_assert_held(&tag->lock);
 	run_end(tag, ev);
 	run_more(tag, ev);
 	rcu_read_unlock_bh();
@@ -656,15 +631,10 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 	run_more(tag, &ev);
 }
 
-/**
- * oae_run_room() - tell the link if there is room for a transaction
- * @tag: the tag
- * @ev: the event
- *
- * Context: under tag->lock, BH off.
- */
+/* Tell the link if there is room for a transaction. */
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev)
 {
+	lockdep_assert_held(&tag->lock);
 	if (oae_inbox_room(tag))
 		oae_link_made_room(&tag->link, oae_inbox_places(tag), ev->now,
 				   &ev->a);

@@ -126,18 +126,11 @@ static int table_insert_as(struct oae_tag *tag, const struct oae_tag_key *key)
 	return rhashtable_lookup_insert_fast(&tag->node->tags, &tag->hash, tag_params);
 }
 
-/**
- * oae_tag_rekey() - have a tag found by another port and address
- * @tag: the tag, in the table; its port may be `removed`
- * @key: the new key
- *
- * A reader of the old port in an RCU read-side section may use it to the end of that. On
- * failure the tag has its old key. Without memory, or if in that moment there is a tag of
- * that, it may be found by nothing, until it is killed with its port.
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
- *
- * Return: 0; -EEXIST there is a tag; another error: no memory.
+/*
+ * Have a tag found by another port and address; its old port may be `removed`. A reader of that
+ * in an RCU read-side section may use it to the end of that. On failure the tag has its old key.
+ * Without memory, or if in that moment there is a tag of that, it may be found by nothing, until
+ * it is killed with its port. -EEXIST: there is a tag.
  */
 int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key)
 {
@@ -269,12 +262,7 @@ static int share_take(struct oae_tag *tag)
 	return err;
 }
 
-/**
- * oae_share_own() - stop counting a tag as a stranger's
- * @tag: the tag: its link is being opened here, or it is dead
- *
- * Context: under tag->lock, BH off.
- */
+/* Stop counting a tag as a stranger's: its link is being opened here, or it is dead. */
 void oae_share_own(struct oae_tag *tag)
 {
 	lockdep_assert_held(&tag->lock);
@@ -318,14 +306,7 @@ static void share_count_dead(struct oae_tag *tag)
 	atomic_inc(&tag->node->ntags);
 }
 
-/**
- * oae_share_sort() - put a tag on the list for its present state
- * @tag: the tag
- *
- * The last step of an event.
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
- */
+/* The last step of an event: put a tag on the list for its present state. */
 void oae_share_sort(struct oae_tag *tag)
 {
 	enum oae_spare spare = share_why_spare(tag);
@@ -361,16 +342,12 @@ static void doubt_list(struct oae_tag *tag, struct oae_run *ev)
 		oae_link_leave(&tag->link, ev->now + OAE_DOUBT_LEAVE_NS, ev->now, &ev->a);
 }
 
-/**
- * oae_doubt_unlist() - a link is in doubt no more, or its tag leaves the table
- * @tag: the tag; nothing happens if it is not listed
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
- */
+/* A link is in doubt no more, or its tag leaves the table. */
 void oae_doubt_unlist(struct oae_tag *tag)
 {
 	struct oae_port *port = tag->doubt_at;
 
+	lockdep_assert_held(&tag->lock);
 	if (!port)
 		return;
 	spin_lock(&port->doubt_lock);
@@ -379,15 +356,13 @@ void oae_doubt_unlist(struct oae_tag *tag)
 	tag->doubt_at = NULL;
 }
 
-/**
- * oae_doubt_look() - an event is over: list its tag if the link is in doubt
- * @tag: the tag; if it is listed already, another path may be in use now
- * @ev: the event; its frames can still be added to
- *
- * Context: under tag->lock, BH off; under rcu_read_lock().
+/*
+ * An event is over: list its tag if the link is in doubt. If it is listed, another path may be in
+ * use now. The event's frames can still be added to.
  */
 void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev)
 {
+	lockdep_assert_held(&tag->lock);
 	/* A link that is CLOSED leaves its paths: nobody would tell it that their ports go. */
 	if (tag->doubt_at &&
 	    (tag->doubt_at != oae_tag_used_port(tag) || oae_link_closed(&tag->link)))

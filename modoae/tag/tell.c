@@ -101,25 +101,17 @@ void oae_waits_look(struct oae_tag *tag, struct oae_waits_view *v)
 	v->holder = oae_region_holder(tag);
 }
 
-/**
- * oae_waits_mark() - a transaction may be about to end reversed: keep what is waited for
- * @tag: its tag; nothing happens if it never had a file
- *
- * Context: under tag->lock, BH off; takes region->lock.
+/*
+ * A transaction may be about to end reversed: keep what is waited for, if there ever was a file.
  */
 void oae_waits_mark(struct oae_tag *tag)
 {
+	lockdep_assert_held(&tag->lock);
 	if (tag->users)
 		oae_waits_look(tag, &tag->users->waited);
 }
 
-/**
- * oae_waits_refused() - a transaction of a file is not even queued: keep what is waited for
- * @tag: the file's tag
- * @c: the file
- *
- * Context: any but hard interrupts; takes tag->lock and region->lock.
- */
+/* A transaction of a file is not even queued: keep what is waited for. */
 void oae_waits_refused(struct oae_tag *tag, struct oae_client *c)
 {
 	oae_tag_lock(tag);
@@ -230,21 +222,13 @@ static void tell_took(const struct oae_tag *tag, const struct oae_run *ev,
 	oae_count(tag->node, OAE_S_TOOK + class);
 }
 
-/**
- * oae_tell_ended() - record and count the outcome of a message
- * @tag: its tag
- * @ev: the event
- * @msg: the message, on no queue and not with the link
- * @outcome: enum oae_outcome
- * @err: why it is not committed, positive errno; 0 if it is
- *
- * Context: under tag->lock, BH off.
- */
+/* Record and count the outcome of a message, which is on no queue and not with the link. */
 void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 		    struct oae_msg *msg, u8 outcome, int err)
 {
 	unsigned int n = msg->txn.ring_n ?: 1;
 
+	lockdep_assert_held(&tag->lock);
 	/* The counters of outcomes are in the order of enum oae_outcome. */
 	BUILD_BUG_ON(OAE_S_REVERSED - OAE_S_COMMITTED != OAE_REVERSED ||
 		     OAE_S_UNKNOWN - OAE_S_COMMITTED != OAE_UNKNOWN);
@@ -372,18 +356,12 @@ static void tell_offered(struct oae_msg *msg, u64 now)
 			member->t_offer = now;
 }
 
-/**
- * oae_tell_note() - count, log and report a note of a link
- * @tag: its tag
- * @ev: the event
- * @op: the note
- *
- * Context: under tag->lock, BH off.
- */
+/* Count, log and report a note of a link. */
 void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, const struct oae_op *op)
 {
 	enum oae_note note = op->note;
 
+	lockdep_assert_held(&tag->lock);
 	oae_count(tag->node, OAE_S_NOTE + note);
 	switch (note) {
 	case OAE_N_OFFERED:
@@ -425,13 +403,7 @@ static void tell_writers(struct oae_tag *tag)
 		wake_up_poll(&node->noc_wait, EPOLLOUT | EPOLLWRNORM);
 }
 
-/**
- * oae_tell_all() - wake all sleepers that an event concerns
- * @tag: the tag, unlocked
- * @ev: the event; the caller has held the RCU read lock since its begin
- *
- * Context: any but hard interrupts, BH off; under rcu_read_lock().
- */
+/* Wake all sleepers that an event concerns, the tag unlocked. RCU is held since its begin. */
 void oae_tell_all(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_rings *ring, *last = NULL;

@@ -59,14 +59,7 @@ static struct oae_users *users_alloc(struct oae_tag *tag)
 	return u;
 }
 
-/**
- * oae_users_make() - have a tag ready for users
- * @tag: the tag
- *
- * Context: process, may sleep; takes tag->lock.
- *
- * Return: 0 or -ENOMEM.
- */
+/* Have a tag ready for users. -ENOMEM. */
 int oae_users_make(struct oae_tag *tag)
 {
 	struct oae_users *u;
@@ -91,12 +84,7 @@ int oae_users_make(struct oae_tag *tag)
 	return 0;
 }
 
-/**
- * oae_users_free() - free what there was for users
- * @tag: the tag, about to be freed
- *
- * Context: any.
- */
+/* The tag is about to be freed. */
 void oae_users_free(struct oae_tag *tag)
 {
 	if (tag->users)
@@ -199,13 +187,7 @@ int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap, long *le
 	return err;
 }
 
-/**
- * oae_room_wake() - wake the first writer that waits for a tag's room, if there is any
- * @tag: the tag
- * @swap: the queue for halves
- *
- * Context: any but hard interrupts; under tag->lock or not.
- */
+/* Wake the first writer that waits for a tag's room, if there is any. */
 void oae_room_wake(struct oae_tag *tag, bool swap)
 {
 	wait_queue_head_t *line = room_line(tag, swap);
@@ -214,13 +196,7 @@ void oae_room_wake(struct oae_tag *tag, bool swap)
 		wake_up_interruptible(line);
 }
 
-/**
- * oae_room_wake_client() - wake the first writer that waits for a file's room
- * @tag: the file's tag
- * @c: the file, or NULL
- *
- * Context: any but hard interrupts; under tag->lock or not.
- */
+/* Wake the first writer that waits for a file's room; the file may be NULL. */
 void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c)
 {
 	if (c && wq_has_sleeper(&c->room_wait) &&
@@ -278,12 +254,7 @@ void oae_fresh_add(struct oae_tag *tag)
 					   EPOLLIN | EPOLLRDNORM);
 }
 
-/**
- * oae_fresh_del() - do not report a tag to listeners any more
- * @tag: the tag
- *
- * Context: under tag->lock, BH off; takes node->unclaimed_lock.
- */
+/* Do not report a tag to listeners any more. */
 void oae_fresh_del(struct oae_tag *tag)
 {
 	lockdep_assert_held(&tag->lock);
@@ -307,13 +278,7 @@ static void unclaimed_collect(struct oae_node *node)
 		list_add_tail(&tag->reading, &node->reading);
 }
 
-/**
- * oae_unclaimed_sort() - list a tag for noc_debug, or remove it from the list
- * @tag: the tag, kept by RCU or a reference; its unread transactions or its files
- *	have changed
- *
- * Context: under inbox.q.lock, BH off; takes node->unclaimed_lock.
- */
+/* A tag's unread transactions or its files have changed: list it for noc_debug, or remove it. */
 void oae_unclaimed_sort(struct oae_tag *tag)
 {
 	bool wanted = tag->inbox.n && !oae_tag_attached(tag);
