@@ -26,7 +26,6 @@ static int __net_init oae_net_init(struct net *net)
 	oae_node_init(node, net);
 	node->news_send = oae_event_send;
 	node->neigh_linked = oae_tags_to;
-	oae_share_init(node);
 	oae_unclaimed_init(node);
 	oae_changes_init(node);
 	oae_release_init(node);

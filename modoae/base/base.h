@@ -221,7 +221,7 @@ struct oae_node {
 
 	wait_queue_head_t tags_wait;	/* a tag went away */
 
-	/* unclaimed.c: tags that no file is attached to. */
+	/* tag/users.c: tags that no file is attached to. */
 	spinlock_t unclaimed_lock;	/* fresh, reading, removal from ready */
 	struct list_head fresh;		/* not yet reported to a listener */
 	wait_queue_head_t fresh_wait;	/* listeners */
@@ -264,7 +264,7 @@ struct oae_port {
 	atomic_t nopen;			/* tags whose link is not CLOSED */
 	atomic_t nsettling;		/* tags still settling (protocol 4.5) */
 	spinlock_t doubt_lock;		/* doubt, leaving; nests in tag->lock */
-	struct list_head doubt;		/* tag/doubt.c: tags in doubt that use this port */
+	struct list_head doubt;		/* tag/table.c: tags in doubt that use this port */
 	bool leaving;			/* about to go down, or gone; RTNL to change it, too */
 	unsigned int mtu;		/* of dev, READ_ONCE(); valid once gone, too */
 	char name[IFNAMSIZ];		/* the same, for tracing; a reader may see a mix */

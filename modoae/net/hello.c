@@ -2,7 +2,7 @@
 /*
  * The gateway of a port: HELLO, and frames through the gateway that belong to no tag
  * (doc/protocol.md section 4.8). The rules are in link/way.c, the ways of tags in
- * tag/way.c.
+ * tag/path.c.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

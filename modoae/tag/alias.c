@@ -449,12 +449,6 @@ void oae_path_leave(struct oae_tag *tag)
 	tag->paths->claimed = 0;
 }
 
-/* The aliases are gone, and nobody else has the tag. */
-void oae_path_free(struct oae_tag *tag)
-{
-	kfree(tag->paths);
-}
-
 /* -ENOSPC: there is no room to keep it. */
 static int path_rank_one(struct oae_tag *tag, unsigned int i, enum oae_path_rank rank)
 {

@@ -107,6 +107,16 @@ static inline u16 oae_tag_way_begin(struct oae_tag *tag, bool via)
 	return oae_way_begin(&tag->way, &ways, via);
 }
 
+/* Stop counting a tag as a stranger's: its link is being opened here, or it is dead. */
+static inline void oae_share_own(struct oae_tag *tag)
+{
+	lockdep_assert_held(&tag->lock);
+	if (!tag->stranger)
+		return;
+	tag->stranger = false;
+	atomic_dec(&tag->node->nstrangers);
+}
+
 /* Compare the addresses of the own path: the end with the higher one is the senior (4.9). */
 static inline void oae_tag_rank(struct oae_tag *tag)
 {
@@ -153,7 +163,6 @@ static inline bool oae_out_carries(const struct oae_send *send)
 /* table.c: which links there are */
 void oae_tag_remove(struct oae_tag *tag);
 int oae_tag_rekey(struct oae_tag *tag, const struct oae_tag_key *key);
-void oae_share_own(struct oae_tag *tag);
 void oae_share_sort(struct oae_tag *tag);
 void oae_doubt_unlist(struct oae_tag *tag);
 void oae_doubt_look(struct oae_tag *tag, struct oae_run *ev);
@@ -174,11 +183,6 @@ void oae_run_room(struct oae_tag *tag, struct oae_run *ev);
 bool oae_tag_opening(const struct oae_tag *tag);
 bool oae_share_make_room(struct oae_node *node, int err);
 
-/* peer.c: one link to a peer and channel, whichever of its addresses is known */
-int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid);
-int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
-		       const struct oae_frame *f);
-
 /* guess.c: tags whose port is a guess */
 void oae_guess_del(struct oae_tag *tag);
 void oae_guess_use(struct oae_tag *tag, const struct oae_addr *addr);
@@ -198,18 +202,15 @@ void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused);
 void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
 		     int err);
 void oae_pack_check(struct oae_run *ev, struct oae_frame *f);
-unsigned int oae_pack_begin_read(struct sk_buff *pack);
-void oae_pack_pass(struct sk_buff *pack);
-struct sk_buff *oae_pack_read(struct sk_buff *pack);
 
 /* post.c: what programs have a tag do */
 void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs);
 
 /* inbox.c: transactions that were delivered */
+void oae_pack_pass(struct sk_buff *pack);
 void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices);
 void oae_inbox_put_pack(struct oae_tag *tag, u32 seq);
 u32 oae_inbox_places(const struct oae_tag *tag);
-struct sk_buff *oae_left_make(void);
 void oae_left_give_back(struct oae_rings *r);
 unsigned int oae_inbox_drop(struct oae_tag *tag, struct sk_buff_head *lost);
 void oae_places_lend(struct oae_tag *tag, struct oae_run *ev);
@@ -242,7 +243,6 @@ void oae_attach_shut(struct oae_tag *tag);
 
 /* tell.c: outcomes, notes, waking, and what a link waits for */
 void oae_waits_mark(struct oae_tag *tag);
-void oae_waits_refused(struct oae_tag *tag, struct oae_client *c);
 void oae_tell_ended(struct oae_tag *tag, struct oae_run *ev,
 		    struct oae_msg *msg, u8 outcome, int err);
 void oae_tell_note(struct oae_tag *tag, struct oae_run *ev, const struct oae_op *op);
@@ -269,7 +269,6 @@ bool oae_tag_way_heard(struct oae_tag *tag, struct oae_run *ev,
 void oae_tag_way_timer(struct oae_tag *tag, struct oae_run *ev);
 bool oae_path_before(struct oae_tag *tag, struct oae_run *ev, const struct sk_buff *skb,
 		     const struct oae_frame *f, unsigned int index);
-void oae_path_end_own(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_end(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_keys(const struct oae_tag *tag, struct oae_path_out *out);
 u64 oae_path_proof(const struct oae_frame *f, const struct oae_path_out *out,
@@ -291,7 +290,6 @@ unsigned int oae_tag_paths_count(const struct oae_tag *tag);
 bool oae_tag_path_review(struct oae_tag *tag, struct oae_run *ev, unsigned int i);
 void oae_tag_path_gateways(struct oae_tag *tag, struct oae_run *ev);
 void oae_path_leave(struct oae_tag *tag);
-void oae_path_free(struct oae_tag *tag);
 
 /* pathlook.c: paths come and go */
 void oae_path_port_event(struct oae_tag *tag, struct oae_run *ev, struct oae_port *port);

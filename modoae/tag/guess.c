@@ -85,7 +85,7 @@ bool oae_guess_moved(const struct oae_tag *tag, const struct oae_port *port, u64
 	return !tag->paths && (tag->key.port != port || tag->key.kid != kid);
 }
 
-/* May a tag whose port is a guess go to where its peer was heard? Not once the peer has answered. */
+/* May a tag go to where its peer was heard? Not once the peer has answered. */
 bool oae_guess_may_move(const struct oae_tag *tag, u64 kid)
 {
 	lockdep_assert_held(&tag->lock);

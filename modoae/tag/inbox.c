@@ -36,6 +36,7 @@
 #include <linux/slab.h>
 
 #include "ring.h"
+#include "../link/pack.h"
 
 #define LEFT_SLICE	16384U		/* bytes of an skb of what a ring has left */
 #define USUAL_OF	4	/* the last transaction's part of the mean, inverse */
@@ -63,6 +64,62 @@ static void inbox_fresh(struct oae_tag *tag)
 {
 	if (tag->unheard && !oae_tag_attached(tag))
 		oae_fresh_add(tag);
+}
+
+/* The length of the next message of a delivered pack. */
+static u32 pack_next_len(const struct sk_buff *pack)
+{
+	return get_unaligned_be16(pack->data + oae_pack_head_len(OAE_RCV_CB(pack)->pack_at));
+}
+
+/* Have the messages of a held pack read, one after the other. How many they are. */
+static unsigned int pack_begin_read(struct sk_buff *pack)
+{
+	struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
+	unsigned int n = pack->data[OAE_PACK_OFF_COUNT];
+
+	cb->pack_n = n;
+	cb->pack_at = 0;
+	cb->off = oae_pack_head_len(n);
+	cb->nslices = 1;
+	cb->len = pack_next_len(pack);
+	cb->left = NULL;
+	return n;
+}
+
+/* Go on to the next message of a delivered pack; oae_rcv_cb.pack_n is 0 if there is none. */
+void oae_pack_pass(struct sk_buff *pack)
+{
+	struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
+
+	cb->off += cb->len;
+	cb->number++;
+	cb->pack_at++;
+	if (--cb->pack_n)
+		cb->len = pack_next_len(pack);
+}
+
+/*
+ * Take the next message of a delivered pack, in an skb of its own: so rcvbuf counts what it
+ * takes. NULL: there is no memory.
+ */
+static struct sk_buff *pack_read(struct sk_buff *pack)
+{
+	const struct oae_rcv_cb *cb = OAE_RCV_CB(pack);
+	struct sk_buff *skb = oae_xmit_kept(cb->len);
+
+	if (!skb)
+		return NULL;
+	if (skb_copy_bits(pack, cb->off, skb_put(skb, cb->len), cb->len)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	skb->next = NULL;
+	*OAE_RCV_CB(skb) = (struct oae_rcv_cb){
+		.nslices = 1, .len = cb->len, .number = cb->number,
+	};
+	oae_pack_pass(pack);
+	return skb;
 }
 
 /*
@@ -101,7 +158,7 @@ void oae_inbox_put_pack(struct oae_tag *tag, u32 seq)
 {
 	struct sk_buff **slot = oae_tag_slots(tag, seq);
 	struct sk_buff *skb = slot[0];
-	unsigned int n = oae_pack_begin_read(skb);
+	unsigned int n = pack_begin_read(skb);
 
 	lockdep_assert_held(&tag->lock);
 	slot[0] = NULL;
@@ -157,12 +214,6 @@ static void left_dropped(struct sk_buff *skb)
 	skb->destructor = NULL;
 	OAE_RCV_CB(skb)->left = NULL;
 	oae_ring_link_put(link);
-}
-
-/* What will stand for the chunks of a link; NULL: there is no memory. */
-struct sk_buff *oae_left_make(void)
-{
-	return alloc_skb(0, OAE_GFP_USER);
 }
 
 /* The skb is to go to the inbox: from now on it has the reference. */
@@ -267,7 +318,7 @@ static struct sk_buff *inbox_next_left(struct oae_tag *tag, struct sk_buff *left
 static struct sk_buff *inbox_next_of_pack(struct oae_tag *tag, struct sk_buff *pack)
 	__must_hold(&tag->inbox.q.lock)
 {
-	struct sk_buff *first = oae_pack_read(pack);
+	struct sk_buff *first = pack_read(pack);
 
 	if (!first)
 		return NULL;

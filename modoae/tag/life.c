@@ -5,6 +5,8 @@
  */
 #include "path.h"
 
+#include <linux/slab.h>
+
 #define OPENING_MS	100	/* from finding no link to a peer to opening one */
 #define DOUBT_TELL_NS	(20 * NSEC_PER_MSEC)	/* the longest that links are told under RTNL */
 
@@ -17,7 +19,7 @@
 void oae_tag_free(struct oae_tag *tag)
 {
 	oae_places_free(tag);
-	oae_path_free(tag);
+	kfree(tag->paths);
 	oae_region_free(tag);
 	oae_users_free(tag);
 }

@@ -132,20 +132,6 @@ static void path_own_gateway(const struct oae_tag *tag, struct oae_path_out *out
 	out->tell &= out->used != OAE_PATH_OWN;
 }
 
-/* An event of a tag without paths ends, and PATH is sent. */
-void oae_path_end_own(struct oae_tag *tag, struct oae_run *ev)
-{
-	struct oae_path_out *out = &ev->out;
-
-	lockdep_assert_held(&tag->lock);
-	out->used = OAE_PATH_OWN;
-	out->port[OAE_PATH_OWN] = tag->key.port;
-	out->kid[OAE_PATH_OWN] = tag->key.kid;
-	out->mtu[OAE_PATH_OWN] = oae_link_mtu(&tag->link);
-	if (ev->via)
-		path_own_gateway(tag, out);
-}
-
 /* Prepare what goes out when tag->lock is dropped. */
 static void path_snapshot(struct oae_tag *tag, struct oae_run *ev, struct oae_path_out *out)
 {
@@ -233,12 +219,30 @@ static void path_name_claimed(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/* An event of a tag with paths ends, its frames complete: which paths they go by. */
+/* An event of a tag without paths ends, and PATH is sent. */
+static void path_end_own(struct oae_tag *tag, struct oae_run *ev)
+{
+	struct oae_path_out *out = &ev->out;
+
+	out->used = OAE_PATH_OWN;
+	out->port[OAE_PATH_OWN] = tag->key.port;
+	out->kid[OAE_PATH_OWN] = tag->key.kid;
+	out->mtu[OAE_PATH_OWN] = oae_link_mtu(&tag->link);
+	if (ev->via)
+		path_own_gateway(tag, out);
+}
+
+/* An event of a tag with paths, or one that sends PATH, ends: which paths its frames go by. */
 void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 {
-	struct oae_paths *ps = &tag->paths->paths;
+	struct oae_paths *ps;
 
 	lockdep_assert_held(&tag->lock);
+	if (!tag->paths) {
+		path_end_own(tag, ev);
+		return;
+	}
+	ps = &tag->paths->paths;
 	oae_alias_pair(tag);
 	if (unlikely(ps->path[OAE_PATH_OWN].via != tag->way.via))
 		oae_tag_path_own(tag);
@@ -371,7 +375,7 @@ u64 oae_path_proof(const struct oae_frame *f, const struct oae_path_out *out,
 
 /* Send a PATH frame by a path; role, nonce and addresses are set. */
 static void path_send_path(struct oae_tag *tag, const struct oae_path_out *out, unsigned int i,
-		      struct oae_frame *f)
+			   struct oae_frame *f)
 {
 	const u8 *own = out->port[i]->addr;
 	u8 dest[ETH_ALEN];

@@ -177,7 +177,7 @@ static int path_ask(struct oae_tag *tag, struct oae_run *ev, struct oae_port *po
  * Is there a path of a link by a port and an address? 1: it is proven; 0: that is not known yet,
  * and is being asked: node->tags_wait is woken when it is proven; -ENOENT: it is none.
  */
-int oae_path_try(struct oae_tag *tag, struct oae_port *port, u64 kid)
+static int path_try(struct oae_tag *tag, struct oae_port *port, u64 kid)
 {
 	struct oae_run ev oae_uninit;
 	int is;
@@ -266,8 +266,8 @@ static bool path_gone(struct oae_tag *tag, struct oae_run *ev, u64 kid,
  * incarnation of the peer, and the present one may be there; -ENOENT: it is another node, or
  * there is no link.
  */
-int oae_path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
-		       const struct oae_frame *f)
+static int path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
+			  const struct oae_frame *f)
 {
 	struct oae_run ev oae_uninit;
 	int i;
@@ -449,7 +449,7 @@ static int peer_is_there(struct oae_tag *tag, struct oae_port *port, u64 kid)
 	do {
 		is = 0;
 		wait_event_timeout(port->node->tags_wait,
-				   (is = oae_path_try(tag, port, kid)) != 0,
+				   (is = path_try(tag, port, kid)) != 0,
 				   msecs_to_jiffies(PEER_LOOK_MS));
 	} while (!is && time_before(jiffies, end));
 	return is;
@@ -525,7 +525,7 @@ struct oae_tag *oae_peer_tag(struct oae_port *port, u64 kid)
  */
 struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more)
 {
-	return peer_tag(port, kid, more, oae_path_try);
+	return peer_tag(port, kid, more, path_try);
 }
 
 /**
@@ -559,7 +559,7 @@ int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
 	if (!tag && f->sync.caps & OAE_CAPS_PATHS && !(kid & OAE_KID_VIA))
 		tag = peer_link(port, kid);
 	*none = !tag;
-	return tag ? oae_path_claim_rcv(tag, port, kid, f) : -ENOENT;
+	return tag ? path_claim_rcv(tag, port, kid, f) : -ENOENT;
 }
 
 /**

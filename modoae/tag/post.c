@@ -64,6 +64,14 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 }
 EXPORT_SYMBOL_FOR_BENCH(oae_tag_send);
 
+/* A transaction of a file is not even queued: keep what is waited for. */
+static void post_refused(struct oae_tag *tag, struct oae_client *c)
+{
+	oae_tag_lock(tag);
+	oae_waits_look(tag, &c->waited);
+	oae_tag_unlock(tag);
+}
+
 /**
  * oae_room_send() - cut a transaction and queue it, once there is room
  * @tag: the tag
@@ -100,7 +108,7 @@ int oae_room_send(struct oae_tag *tag, struct oae_msg *msg, bool nonblock,
 		waited = true;
 		err = oae_room_wait(tag, c, swap, left);
 		if (err && c)
-			oae_waits_refused(tag, c);
+			post_refused(tag, c);
 		if (err)
 			break;
 	}

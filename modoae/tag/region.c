@@ -287,7 +287,7 @@ static const u8 *request_take(struct oae_verbs *vs, u32 seq, size_t *len)
 /* Have the tag sent READY when the word becomes free. Under region->lock. */
 static void region_wait_for(struct oae_verbs *vs, struct oae_region *r)
 {
-	/* On the list already, or run_wake_verbs() is about to send READY. */
+	/* On the list already, or oae_run_wake_verbs() is about to send READY. */
 	if (!list_empty(&vs->wait_list) || !list_empty(&vs->wake))
 		return;
 	refcount_inc(&vs->tag->ref);

@@ -312,7 +312,7 @@ struct oae_rings *oae_ring_make(struct oae_node *node, u32 tx_size, u32 rx_size,
 void oae_ring_stop(struct oae_rings *r)
 {
 	WRITE_ONCE(r->closed, true);
-	/* `closed` before the look at turns. Pairs with the atomics in oae_ring_turn(). */
+	/* `closed` before the look at turns. Pairs with the atomics in ring_turn(). */
 	smp_mb();
 	wait_event(r->closer, !atomic_read(&r->take.n) && !atomic_read(&r->fill.n));
 	hrtimer_cancel(&r->more);
@@ -394,7 +394,7 @@ struct oae_ring_link *oae_ring_link_make(struct oae_rings *r, struct oae_tag *ta
 	link->client = c;
 	INIT_LIST_HEAD(&link->ready);
 	refcount_set(&link->ref, 2);
-	link->left = oae_left_make();
+	link->left = alloc_skb(0, OAE_GFP_USER);
 	err = link->left ? 0 : -ENOMEM;
 	if (!err)
 		err = link_handle(r, &link->handle);

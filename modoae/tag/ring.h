@@ -208,7 +208,6 @@ void oae_ring_link_dead(struct oae_ring_link *link);
 void oae_ring_link_put(struct oae_ring_link *link);
 void oae_ring_break(struct oae_rings *r, int err);
 void oae_ring_wake(struct oae_rings *r, bool rx);
-void oae_ring_turn(struct oae_rings *r, struct oae_turn *turn);
 void oae_ring_look(struct oae_rings *r);
 enum hrtimer_restart oae_ring_more(struct hrtimer *timer);
 void oae_ring_list(struct oae_ring_link *link);

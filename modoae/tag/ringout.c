@@ -109,7 +109,7 @@ void oae_ring_wake(struct oae_rings *r, bool rx)
  * Do some work of rings, unless somebody is at it, who does it then. After some rounds the timer
  * goes on. Under no tag->lock.
  */
-void oae_ring_turn(struct oae_rings *r, struct oae_turn *turn)
+static void ring_turn(struct oae_rings *r, struct oae_turn *turn)
 {
 	unsigned int round = 0;
 	bool more;
@@ -144,13 +144,13 @@ void oae_ring_look(struct oae_rings *r)
 	bool filling;
 
 	rcu_read_lock_bh();
-	oae_ring_turn(r, &r->take);
+	ring_turn(r, &r->take);
 	/* The filler may have a link off the list, and have looked at the words before. */
 	filling = atomic_read(&r->fill.n);
 	/* The turn before the list: a link is listed again before the turn ends. */
 	smp_rmb();
 	if (filling || !list_empty_careful(&r->ready))
-		oae_ring_turn(r, &r->fill);
+		ring_turn(r, &r->fill);
 	rcu_read_unlock_bh();
 }
 
@@ -183,7 +183,7 @@ void oae_ring_deliver(struct oae_ring_link *link)
 	rcu_read_lock_bh();
 	if (!READ_ONCE(link->listed))
 		oae_ring_list(link);
-	oae_ring_turn(link->ring, &link->ring->fill);
+	ring_turn(link->ring, &link->ring->fill);
 	rcu_read_unlock_bh();
 }
 
@@ -318,7 +318,7 @@ void oae_ring_took(struct oae_rings *r)
 	oae_ring_wake(r, false);
 	/* If the kernel waits for chunks, who publishes some rings the bell. */
 	if (!READ_ONCE(r->kernel->wants_data))
-		oae_ring_turn(r, &r->take);
+		ring_turn(r, &r->take);
 	if (unlikely(READ_ONCE(r->closed)))
 		wake_up_all(&r->closer);
 }

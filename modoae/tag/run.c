@@ -460,10 +460,8 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	if (unlikely(after < OAE_OPEN))
 		oae_way_asked(&tag->way, &ev->a);
 	/* Before the tag retires, and its paths with it: the last frame has to go by one. */
-	if (unlikely(tag->paths))
+	if (unlikely(tag->paths || ev->out.tell))
 		oae_path_end(tag, ev);
-	else if (unlikely(ev->out.tell))
-		oae_path_end_own(tag, ev);
 	if (unlikely(!open || oae_link_down(&tag->link) || tag->spare)) {
 		oae_tag_retire(tag, false);
 		oae_share_sort(tag);

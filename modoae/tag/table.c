@@ -213,23 +213,6 @@ struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid)
 	return found.tag;
 }
 
-/**
- * oae_share_init() - initialise the counts and lists of a node
- * @node: the node, not published yet
- *
- * Context: any.
- */
-void oae_share_init(struct oae_node *node)
-{
-	unsigned int i;
-
-	atomic_set(&node->ntags, 0);
-	atomic_set(&node->nstrangers, 0);
-	spin_lock_init(&node->spare_lock);
-	for (i = 0; i < OAE_SPARE_END; i++)
-		INIT_LIST_HEAD(&node->spare[i]);
-}
-
 /* The tag did not go into the table, or is dead. */
 static void share_give_back(struct oae_tag *tag)
 {
@@ -260,16 +243,6 @@ static int share_take(struct oae_tag *tag)
 	else
 		tag->counted = true;
 	return err;
-}
-
-/* Stop counting a tag as a stranger's: its link is being opened here, or it is dead. */
-void oae_share_own(struct oae_tag *tag)
-{
-	lockdep_assert_held(&tag->lock);
-	if (!tag->stranger)
-		return;
-	tag->stranger = false;
-	atomic_dec(&tag->node->nstrangers);
 }
 
 static enum oae_spare share_why_spare(const struct oae_tag *tag)
@@ -551,6 +524,13 @@ int oae_tags_init(struct oae_node *node,
 		  enum hrtimer_restart (*timer)(struct hrtimer *timer),
 		  void (*free)(struct oae_tag *tag))
 {
+	unsigned int i;
+
+	atomic_set(&node->ntags, 0);
+	atomic_set(&node->nstrangers, 0);
+	spin_lock_init(&node->spare_lock);
+	for (i = 0; i < OAE_SPARE_END; i++)
+		INIT_LIST_HEAD(&node->spare[i]);
 	node->tag_timer = timer;
 	node->tag_free = free;
 	INIT_LIST_HEAD(&node->all);

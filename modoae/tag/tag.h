@@ -50,7 +50,7 @@ struct oae_inbox {
 };
 
 /**
- * struct oae_waits_view - what a link waits for, and what its peer may wait for here: waits.c
+ * struct oae_waits_view - what a link waits for, and what its peer may wait for here: tell.c
  * @why: enum oae_wait
  * @attached: a file is attached
  * @since: for so long, ns; 0 not known
@@ -97,7 +97,7 @@ struct oae_tag {
 	u8 spare;			/* enum oae_spare: index into node->spare */
 	bool unheard;			/* not yet reported to listeners */
 	bool is_ready;			/* listed for noc_debug; under inbox.q.lock */
-	u8 gw_ports;			/* pathgw.c: ports with a gateway, when last looked for */
+	u8 gw_ports;			/* pathlook.c: ports with a gateway, when last looked for */
 	u8 told;			/* keepalive times since the peer is told of them */
 	u8 tell_turn;			/* of which it is told next */
 	struct oae_way way;
@@ -112,7 +112,7 @@ struct oae_tag {
 	u32 kept_bytes;			/* truesize of all slices gathered or held */
 	/* Slices gathered or held for the next number: oae_tag_slots(). */
 	struct sk_buff *only;		/* the first slice, while @slot is not lent */
-	struct sk_buff **slot;		/* table for all, or NULL: places.c */
+	struct sk_buff **slot;		/* table for all, or NULL: inbox.c */
 	struct oae_inbox inbox;
 	unsigned int nconfirm;		/* callers that wait for confirmation */
 	u64 nended[OAE_OUTCOME_END];	/* by enum oae_outcome */
@@ -152,7 +152,7 @@ struct oae_tag {
  * @ring_next: @ringq is next to post, if both it and sndq have something
  * @ring: the link on a ring, or NULL; RCU
  * @read_wait: files: something is unread
- * @write_wait: room in tag->sndq: room.c
+ * @write_wait: room in tag->sndq
  * @half_wait: room in @halfq
  * @confirm_wait: delivery is confirmed: fsync
  * @poll_wait: any of these: poll
@@ -240,7 +240,7 @@ struct oae_stream {
  * @queue: the most transactions that the file may queue, READ_ONCE()
  * @queue_bytes: the most bytes in them, 0 no limit, READ_ONCE()
  * @wait: outcomes and events
- * @room_wait: writers that wait for room in the file's queue (room.c)
+ * @room_wait: writers that wait for room in the file's queue
  * @list: on oae_users.files
  * @stream: transactions that are not collected
  * @due: transactions that @timer reverses, struct oae_txn by deadline
@@ -406,7 +406,7 @@ static inline unsigned int oae_inbox_count(const struct oae_tag *tag)
 	return READ_ONCE(tag->inbox.n);
 }
 
-/* What people are shown of a path: pathshow.c. */
+/* What people are shown of a path: oae_path_show(). */
 struct oae_path_view {
 	char port[IFNAMSIZ];
 	u8 mac[ETH_ALEN];
@@ -434,7 +434,6 @@ void oae_kid_mac(u64 kid, u8 mac[ETH_ALEN]);
 void oae_tag_put(struct oae_tag *tag);
 struct oae_tag *oae_tag_find(struct oae_port *port, u64 kid);
 struct oae_tag *oae_tag_of_frame(struct oae_port *port, u64 kid);
-void oae_share_init(struct oae_node *node);
 void oae_tags_for_each(struct oae_node *node, const struct oae_port *port,
 		       void (*fn)(struct oae_tag *tag, long arg), long arg);
 int oae_tags_init(struct oae_node *node,

@@ -111,14 +111,6 @@ void oae_waits_mark(struct oae_tag *tag)
 		oae_waits_look(tag, &tag->users->waited);
 }
 
-/* A transaction of a file is not even queued: keep what is waited for. */
-void oae_waits_refused(struct oae_tag *tag, struct oae_client *c)
-{
-	oae_tag_lock(tag);
-	oae_waits_look(tag, &c->waited);
-	oae_tag_unlock(tag);
-}
-
 /**
  * oae_waits_word() - what is waited for, in a word for programs
  * @v: what is waited for

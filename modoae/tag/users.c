@@ -145,8 +145,7 @@ static wait_queue_head_t *room_line(struct oae_tag *tag, bool swap)
 }
 
 /* The wait queue for the room that is missing; NULL: there is room. */
-static wait_queue_head_t *room_wanting(struct oae_tag *tag,
-					   struct oae_client *c, bool swap)
+static wait_queue_head_t *room_wanting(struct oae_tag *tag, struct oae_client *c, bool swap)
 {
 	if (oae_room(tag, c, swap))
 		return NULL;

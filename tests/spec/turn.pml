@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose turn it is to work on a ring, oae_ring_turn(). Anything that may have made work adds
+ * Whose turn it is to work on a ring, ring_turn(). Anything that may have made work adds
  * 1 to a counter. Whoever finds it 0 works: it reads the counter, works, and subtracts what
  * it read, until the counter is 0; all others go. The closer says that it closes, issues a
  * full barrier, and waits until the counter is 0.

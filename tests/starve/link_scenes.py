@@ -76,7 +76,7 @@ class Links(Rings):
                        self.rings, self.files, self.attached, self.many, self.both,
                        self.packed, self.left, self.strangers, self.udp, self.udp6,
                        self.neighbours, self.paths]
-        self.together = [("tag/places.c", self.both)]
+        self.together = [("tag/inbox.c", self.both)]
 
     # Coming and going.
 

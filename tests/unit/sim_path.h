@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the shell does with paths (modoae/tag/path*.c, probe.c), around the two links of the
+ * What the shell does with paths (modoae/tag/path.c, pathlook.c), around the two links of the
  * simulation, but for their MTU. The lines are between the same two ports for all that a
  * run does. Of sim.h's hooks sim_path_before() is the test's: which strangers are let in.
  */

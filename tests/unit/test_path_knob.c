@@ -12,7 +12,7 @@
  * No second link is made beside one whose two ends live, and nothing that was held is lost. As
  * long as all lines carry frames all that is posted is committed, soon. tests/harness watches
  * G1 to G3. sim_path.c does what the shell does with paths. Here is who is let in, and what is
- * done to ports (modoae/tag/claim.c, alias.c, pathport.c).
+ * done to ports (modoae/tag/peer.c, alias.c, pathlook.c).
  *
  *	OAE_KNOB_SEEDS	how many runs (default 400)
  *	OAE_KNOB_RUN	only this one, with its last events
