@@ -69,7 +69,7 @@ enum oae_opcode {
 
 #define OAE_F_EXPRESS		0x01	/* deliver when held, no COMMIT */
 #define OAE_F_LAST		0x02	/* the last slice */
-#define OAE_F_RESUME		0x04	/* same content, keep the slices present */
+#define OAE_F_RESUME		0x04	/* keep the slices of an earlier run */
 #define OAE_F_WANT_DONE		0x08	/* send DONE once delivered */
 /* 0x10 is free */
 #define OAE_F_VIA		0x20	/* VIA extension present */
@@ -113,8 +113,14 @@ enum oae_reason {
 #define OAE_SYNC_OFF_MAX_LEN	20	/* u32, largest transaction taken, bytes */
 #define OAE_SYNC_OFF_START	24	/* u32, tx before the sender's first one */
 #define OAE_SYNC_OFF_MTU	28	/* u16, bytes after the Ethernet header */
-#define OAE_SYNC_OFF_ZERO	30	/* 34, 0: for what is not built yet */
+#define OAE_SYNC_OFF_ZERO	30	/* 10, 0: for what is not built yet */
+#define OAE_SYNC_OFF_KEPT	40	/* u64, bit n set: slice n of rx + 1 is kept */
+#define OAE_SYNC_OFF_HASH	48	/* u64, of the hashes of these */
+#define OAE_SYNC_OFF_LAST	56	/* u8, index of the last slice, OAE_SYNC_NO_LAST */
+#define OAE_SYNC_OFF_ZERO2	57	/* 7, likewise */
 #define OAE_SYNC_LEN		64
+
+#define OAE_SYNC_NO_LAST	255	/* the last slice is not kept */
 
 /* Capabilities. Bits that are not known are ignored. */
 #define OAE_CAPS_WINDOW		0x3f	/* transactions under way, each way, less 1 */

@@ -189,6 +189,7 @@ local READ, WRITE, CAS = 1, 2, 5
 
 local GATEWAY, LEAVING, HELLO_ASK, ABOUT, NODE = 1, 2, 4, 8, 16
 local HDR_LEN, VIA_LEN, SYNC_LEN, MAX_SLICES = 48, 12, 64, 64
+local SYNC_FREE, NO_LAST = { { 30, 40 }, { 57, SYNC_LEN } }, 255
 local ZERO_MAC = "00:00:00:00:00:00"
 local NO_INC = "\0\0\0\0\0\0\0\0"
 
@@ -212,7 +213,7 @@ field("vc", ProtoField.uint8, "Virtual channel", base.DEC)
 field("flags", ProtoField.uint8, "Flags", base.HEX)
 flag("flags.express", "EXPRESS: deliver when complete", EXPRESS)
 flag("flags.last", "LAST: the slice with the highest index", LAST)
-flag("flags.resume", "RESUME: keep the slices you have", RESUME)
+flag("flags.resume", "RESUME: what you keep is of this", RESUME)
 flag("flags.want_done", "WANT_DONE: say DONE once delivered", WANT_DONE)
 flag("flags.free", "Free, 0", FREE)
 flag("flags.via", "VIA: through gateways", VIA)
@@ -256,6 +257,9 @@ field("sync.met", ProtoField.bool, "Both ends took such since they met", 32, nil
 field("sync.max_len", ProtoField.uint32, "Largest transaction taken, bytes", base.DEC)
 field("sync.start", ProtoField.uint32, "tx before the first transaction", base.DEC)
 field("sync.mtu", ProtoField.uint16, "MTU", base.DEC)
+field("sync.kept", ProtoField.uint64, "Slices of rx + 1 that are kept, a bit each", base.HEX)
+field("sync.hash", ProtoField.uint64, "Hash of their hashes", base.HEX)
+field("sync.last", ProtoField.uint8, "The last slice, 255 not kept", base.DEC)
 field("sync.zero", ProtoField.bytes, "Zeros")
 
 field("pack.count", ProtoField.uint8, "Messages", base.DEC)
@@ -457,11 +461,19 @@ local function fields_ok(h)
 	return h.length == 0
 end
 
--- Is what a SYNC keeps free 0? As far as it was captured.
-local function sync_free(tvb, h)
-	local from, stop = h.hlen + 30, math.min(h.hlen + SYNC_LEN, tvb:len())
-	return h.opcode > SYNC_CHK or from >= stop or
-	       not tvb:raw(from, stop - from):find("[^%z]")
+-- Is what a SYNC keeps free 0, and the last slice one? As far as it was captured.
+local function sync_ok(tvb, h)
+	if h.opcode > SYNC_CHK then
+		return true
+	end
+	for _, free in ipairs(SYNC_FREE) do
+		local from, stop = h.hlen + free[1], math.min(h.hlen + free[2], tvb:len())
+		if from < stop and tvb:raw(from, stop - from):find("[^%z]") then
+			return false
+		end
+	end
+	local last = h.hlen + 56 < tvb:len() and tvb(h.hlen + 56, 1):uint() or 0
+	return last < MAX_SLICES or last == NO_LAST
 end
 
 -- An Ethernet source that is none. Fields are not there while nobody looks; then there is but the
@@ -528,7 +540,7 @@ local function parse(tvb, total)
 		h.bad = "bad_short"
 	elseif total > need then
 		h.bad = "bad_long"
-	elseif not fields_ok(h) or not sync_free(tvb, h) then
+	elseif not fields_ok(h) or not sync_ok(tvb, h) then
 		h.bad = "bad_field"
 	elseif has(h.flags, AUTH) then
 		h.bad = "bad_auth"
@@ -827,12 +839,12 @@ local function same_content(t, run, h, data)
 	if t.kind ~= h.kind or t.express ~= has(h.flags, EXPRESS) then
 		return false
 	end
-	if has(h.flags, RESUME) then
-		return true
-	end
 	local known = t.cut.slices[h.slice]
 	if not known or not known.data or not data or known.data == data then
 		return true
+	end
+	if has(h.flags, RESUME) then
+		return false
 	end
 	if run == t.run or h.slice ~= 0 then
 		return run ~= t.run and #known.data ~= #data
@@ -1357,10 +1369,19 @@ end
 -- The bodies by opcode. Each says what it is in words.
 local BODY = {}
 
+-- What is kept of rx + 1.
+local function sync_kept(tvb, h, tree)
+	add_row(tree, tvb, h.at, { { "sync.kept", 40, 8 }, { "sync.hash", 48, 8 },
+				   { "sync.last", 56, 1 } })
+	local kept = bits_set(tvb, h.at + 40)
+	return #kept > 0 and format(", I keep slice%s %s (from 0) of #%d", #kept == 1 and "" or "s",
+				    ranges(kept), h.rx + 1)
+end
+
 local function sync_body(tvb, h, tree)
 	local rows = { { "sync.inc", 0, 8 }, { "sync.peer_inc", 8, 8 }, { "sync.caps", 16, 4 },
 		       { "sync.max_len", 20, 4 }, { "sync.start", 24, 4 }, { "sync.mtu", 28, 2 } }
-	local window = 1
+	local window, keeps = 1, ""
 	if h.stop - h.at >= 30 and add_row(tree, tvb, h.at, rows) then
 		window = tvb(h.at + 19, 1):uint() % 64 + 1
 		tree:add(f["sync.window"], tvb(h.at + 16, 4)):append_text(
@@ -1370,16 +1391,20 @@ local function sync_body(tvb, h, tree)
 		tree:add(f["sync.gateway"], tvb(h.at + 16, 4))
 		tree:add(f["sync.met"], tvb(h.at + 16, 4))
 		-- As far as it was captured.
-		local zeros = math.min(h.stop - h.at, SYNC_LEN) - 30
-		if zeros > 0 then
-			add_zero(tree, "sync.zero", tvb(h.at + 30, zeros))
+		local have = math.min(h.stop - h.at, SYNC_LEN)
+		for _, free in ipairs(SYNC_FREE) do
+			if have > free[1] then
+				add_zero(tree, "sync.zero",
+					 tvb(h.at + free[1], math.min(have, free[2]) - free[1]))
+			end
 		end
+		keeps = have >= 57 and sync_kept(tvb, h, tree) or ""
 	elseif h.stop > h.at then
 		tree:add(f.payload, tvb(h.at, h.stop - h.at))
 	end
-	return format("my ltag %s, yours %s, committed #%d, delivered #%d%s", hex32(h.src_ltag),
+	return format("my ltag %s, yours %s, committed #%d, delivered #%d%s%s", hex32(h.src_ltag),
 		      hex32(h.dst_ltag), h.tx, h.rx,
-		      window > 1 and ", window " .. window or "")
+		      window > 1 and ", window " .. window or "", keeps)
 end
 
 BODY[SYNC] = sync_body
@@ -1444,7 +1469,7 @@ BODY[OFFER] = function(tvb, h, tree, rec)
 		words[#words + 1] = "express"
 	end
 	if has(h.flags, RESUME) then
-		words[#words + 1] = "keep what you have"
+		words[#words + 1] = "what you keep is of this"
 	end
 	return concat(words, ", ")
 end

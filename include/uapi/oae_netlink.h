@@ -72,8 +72,8 @@ enum oae_nl_link {
 	OAE_NL_LINK_AGE,	/* u64: s */
 	OAE_NL_LINK_PAD,
 	OAE_NL_LINK_LANES,	/* u8: transactions under way in this direction */
-	OAE_NL_LINK_CWND,	/* u8: the most that may be, the part of WINDOW in use */
-	OAE_NL_LINK_WINDOW,	/* u8: the most that both ends agreed on; 0 not known */
+	OAE_NL_LINK_CWND,	/* u32: frames with a content that may be under way */
+	OAE_NL_LINK_WINDOW,	/* u8: the most LANES that both ends agreed on; 0 not known */
 	OAE_NL_LINK_REPAIRED,	/* u64: lost frames offered again without a freeze */
 	OAE_NL_LINK_FAILURES,	/* u64: freezes that the link has recovered from */
 	OAE_NL_LINK_WAITS,	/* string: what the link waits for, in a word; - nothing */
@@ -82,6 +82,8 @@ enum oae_nl_link {
 	OAE_NL_LINK_UNREAD_BYTES, /* u32: what is unread takes; rcvbuf is the limit */
 	OAE_NL_LINK_IDLE,	/* u32: ms for which nothing was read, though there is something */
 	OAE_NL_LINK_SAYS,	/* string: all this in a sentence for people */
+	OAE_NL_LINK_SSTHRESH,	/* u32: up to here CWND doubles with each round trip */
+	OAE_NL_LINK_MIN_RTT,	/* u64: ns, the shortest round trip of late; 0 not known */
 	__OAE_NL_LINK_END,
 	OAE_NL_LINK_MAX = __OAE_NL_LINK_END - 1
 };

@@ -36,10 +36,12 @@ void oae_target_exit(struct oae_node *node);
  * @unread: transactions delivered and not read
  * @queue: transactions queued to be sent
  * @rtt: smoothed round trip, ns
+ * @min_rtt: the shortest of late, ns, 0 not known
  * @age: s
  * @lanes: numbers under way
- * @cwnd: numbers that may be under way
  * @window: numbers that both ends have agreed on, 0 not known yet
+ * @cwnd: frames with a content that may be under way
+ * @ssthresh: up to here @cwnd doubles with each round trip
  * @repaired: lost frames that were offered again without a freeze
  * @failures: freezes that the link has recovered from
  * @waits: what it waits for
@@ -51,9 +53,10 @@ struct oae_tag_view {
 	const char *state, *offer, *hold, *way;
 	u32 rx, tx;
 	u32 unread, queue;
-	u64 rtt;
+	u64 rtt, min_rtt;
 	u64 age;
-	u8 lanes, cwnd, window;
+	u8 lanes, window;
+	u16 cwnd, ssthresh;
 	u64 repaired, failures;
 	struct oae_waits_view waits;
 	char says[OAE_WAITS_TEXT];

@@ -138,7 +138,7 @@ static int netlink_link_put(struct sk_buff *skb, struct netlink_callback *cb,
 	       !nla_put_u64_64bit(skb, OAE_NL_LINK_AGE, v.age,
 				  OAE_NL_LINK_PAD) &&
 	       !nla_put_u8(skb, OAE_NL_LINK_LANES, v.lanes) &&
-	       !nla_put_u8(skb, OAE_NL_LINK_CWND, v.cwnd) &&
+	       !nla_put_u32(skb, OAE_NL_LINK_CWND, v.cwnd) &&
 	       !nla_put_u8(skb, OAE_NL_LINK_WINDOW, v.window) &&
 	       !nla_put_u64_64bit(skb, OAE_NL_LINK_REPAIRED, v.repaired,
 				  OAE_NL_LINK_PAD) &&
@@ -149,7 +149,9 @@ static int netlink_link_put(struct sk_buff *skb, struct netlink_callback *cb,
 	       !nla_put_u64_64bit(skb, OAE_NL_LINK_UNTIL, v.waits.until, OAE_NL_LINK_PAD) &&
 	       !nla_put_u32(skb, OAE_NL_LINK_UNREAD_BYTES, v.waits.bytes) &&
 	       !nla_put_u32(skb, OAE_NL_LINK_IDLE, v.waits.idle) &&
-	       !nla_put_string(skb, OAE_NL_LINK_SAYS, v.says);
+	       !nla_put_string(skb, OAE_NL_LINK_SAYS, v.says) &&
+	       !nla_put_u32(skb, OAE_NL_LINK_SSTHRESH, v.ssthresh) &&
+	       !nla_put_u64_64bit(skb, OAE_NL_LINK_MIN_RTT, v.min_rtt, OAE_NL_LINK_PAD);
 	/* It says so once, so in a message that stays. */
 	if (fits)
 		genl_dump_check_consistent(cb, hdr);

@@ -144,10 +144,12 @@ void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	v->rx = link.rx;
 	v->tx = link.tx;
 	v->rtt = link.srtt;
+	v->min_rtt = link.min_rtt;
 	v->age = procfs_age(v->age);
 	v->lanes = link.lanes;
-	v->cwnd = link.cwnd;
 	v->window = link.window;
+	v->cwnd = link.cwnd;
+	v->ssthresh = link.ssthresh;
 	v->state = oae_link_word(&link);
 	v->offer = procfs_offer_word(link.offer);
 	v->hold = procfs_hold_word(link.hold);
@@ -160,20 +162,21 @@ static int procfs_tags_show(struct seq_file *m, void *p)
 	struct oae_tag_view v;
 
 	if (p == SEQ_START_TOKEN) {
-		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %-6s %10s %10s %6s %5s %8s %-18s %8s %5s %4s %6s %8s %8s %-8s %8s %8s %12s %8s %s\n",
+		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %-6s %10s %10s %6s %5s %8s %9s %-18s %8s %5s %6s %4s %8s %8s %8s %-8s %8s %8s %12s %8s %s\n",
 			   "port", "vc", "state", "offer", "hold", "peer",
-			   "way", "rx", "tx", "unread", "queue", "rtt_us", "kid",
-			   "age_s", "lanes", "cwnd", "window", "repaired",
+			   "way", "rx", "tx", "unread", "queue", "rtt_us", "minrtt_us", "kid",
+			   "age_s", "lanes", "window", "cwnd", "ssthresh", "repaired",
 			   "failures", "waits", "since_ms", "until_ms", "unread_bytes",
 			   "idle_ms", "says");
 		return 0;
 	}
 	oae_tag_look(tag, &v);
-	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu 0x%016llx %8llu %5u %4u %6u %8llu %8llu %-8s %8llu %8llu %12u %8u %s\n",
+	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu %9llu 0x%016llx %8llu %5u %6u %4u %8u %8llu %8llu %-8s %8llu %8llu %12u %8u %s\n",
 		   tag->key.port->dev->name, v.vc, v.state, v.offer, v.hold,
 		   v.peer, v.way, v.rx, v.tx, v.unread, v.queue,
-		   div_u64(v.rtt, NSEC_PER_USEC), tag->key.kid, v.age, v.lanes,
-		   v.cwnd, v.window, v.repaired, v.failures, oae_waits_word(&v.waits),
+		   div_u64(v.rtt, NSEC_PER_USEC), div_u64(v.min_rtt, NSEC_PER_USEC), tag->key.kid,
+		   v.age, v.lanes, v.window, v.cwnd, v.ssthresh, v.repaired, v.failures,
+		   oae_waits_word(&v.waits),
 		   div_u64(v.waits.since, NSEC_PER_MSEC), div_u64(v.waits.until, NSEC_PER_MSEC),
 		   v.waits.bytes, v.waits.idle, v.says);
 	return 0;

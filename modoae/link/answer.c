@@ -37,7 +37,6 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_lane_not_due(l, n);
 	n->state = OAE_OFFER_NONE;
 	n->doubt = false;
-	oae_lane_clean(l, l->tx + 1);
 	l->tx++;
 	l->nlanes--;
 	if (l->given)
@@ -47,7 +46,6 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->too_long_at = 0;
 	l->park_iv = 0;
 	l->moved_at = now;
-	oae_window_committed(l, &n->p);
 	if (express) {
 		l->peer_rx = l->tx;
 		/* With it all before it is delivered. */
@@ -180,6 +178,17 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 	return n;
 }
 
+/* Slices of a number in flight are lost: send them again. @guess: they may have been overtaken. */
+static void answer_lost(struct oae_link *l, struct oae_lane *n, u64 slices, u32 pn, bool guess,
+			struct oae_actions *a)
+{
+	n->rest |= slices;
+	n->lost |= guess;
+	oae_lane_due(l, n, OAE_DUE_REST);
+	oae_cong_lost(l, pn, guess);
+	oae_note(a, OAE_N_REPAIRED);
+}
+
 /*
  * The peer has heard numbers behind the last one about a lane, and has not answered that. Either
  * the frame is lost, and is sent again; or the answer is, and is asked for. A few numbers are
@@ -188,7 +197,7 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
  */
 static void answer_passed(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a)
 {
-	s32 enough = oae_window_passed(l);
+	s32 enough = oae_cong_passed(l);
 	u32 seq, last = l->tx + l->given;
 	struct oae_lane *n;
 
@@ -203,9 +212,7 @@ static void answer_passed(struct oae_link *l, const struct oae_frame *f, struct 
 			oae_lane_due(l, n, OAE_DUE_ASK);
 			continue;
 		}
-		oae_lane_due(l, n, OAE_DUE_REPEAT);
-		oae_window_guessed(l, seq);
-		oae_note(a, OAE_N_REPAIRED);
+		answer_lost(l, n, oae_slice_highest(n->sent), n->pn, true, a);
 	}
 }
 
@@ -220,7 +227,7 @@ bool oae_lane_overtaken(const struct oae_lane *n, const struct oae_frame *f)
 {
 	if (f->opcode != OAE_REFLECT)
 		return false;
-	return n->due == OAE_DUE_REPEAT ||
+	return n->lost ||
 	       (n->repeated && !oae_number_heard(f, n->pn - hweight64(n->sent) + 1));
 }
 
@@ -228,9 +235,9 @@ bool oae_lane_overtaken(const struct oae_lane *n, const struct oae_frame *f)
 static void answer_undo(struct oae_link *l, const struct oae_lane *n, const struct oae_frame *f)
 {
 	if (oae_lane_overtaken(n, f))
-		oae_window_overtaken(l);
+		oae_cong_overtaken(l);
 	else if (n->repeated)
-		oae_window_repaired(l, f->seq);
+		l->undo_cwnd = 0;
 }
 
 /*
@@ -260,7 +267,7 @@ static void answer_took(struct oae_link *l, const struct oae_lane *n,
 {
 	if (!(f->marks & OAE_M_NOW))
 		return;
-	if (f->ack == n->pn)
+	if ((u32)(n->pn - f->ack) < hweight64(n->sent))
 		oae_rtt_sample(l, now - n->at);
 	else if (n->asked && (!l->srtt || l->rtt_guessed) && oae_dist(n->pn, f->ack) > 0)
 		oae_rtt_guess(l, now - l->ask_at);
@@ -274,7 +281,7 @@ static void answer_again(struct oae_link *l, const struct oae_frame *f, struct o
 }
 
 /* It is not what was offered. Of an express that was delivered nothing else is known. */
-static void answer_mismatch(struct oae_link *l, const struct oae_lane *n, u32 seq, u64 now,
+static void answer_mismatch(struct oae_link *l, const struct oae_lane *n, u64 now,
 			    struct oae_actions *a)
 {
 	if (oae_post_express(&n->p)) {
@@ -282,7 +289,6 @@ static void answer_mismatch(struct oae_link *l, const struct oae_lane *n, u32 se
 		oae_broken(l, now, a);
 		return;
 	}
-	oae_lane_dirty(l, seq);
 	oae_freeze(l, OAE_N_MISMATCH, now, a);
 }
 
@@ -324,13 +330,12 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	}
 	if (!answer_reflects(&n->p, f)) {
-		answer_mismatch(l, n, f->seq, now, a);
+		answer_mismatch(l, n, now, a);
 		return;
 	}
 
 	answer_took(l, n, f, now);
 	answer_undo(l, n, f);
-	oae_window_answered(l, n);
 	if (n->p.kind == OAE_SWAP || n->p.kind == OAE_VERB)
 		oae_op(a, OAE_OP_RESULT)->handle = n->p.handle;
 	oae_lane_unpark(l, n);
@@ -391,45 +396,68 @@ static u32 answer_last_len(const struct oae_post *p)
 static void answer_progress(struct oae_link *l, struct oae_lane *n, u64 missing, u64 now,
 			    struct oae_actions *a)
 {
-	u64 sent = n->sent & ~(1ULL << (n->p.nslices - 1));
+	u64 sent = n->sent & ~(1ULL << (n->p.nslices - 1)), lost = missing & n->sent;
 
+	if (answer_last_len(&n->p) <= OAE_MIN_SLICE)
+		lost &= sent;
 	if (answer_gap_shrinks(n, missing) || (missing & sent) != sent) {
 		l->longs = 0;
 		l->grown_at = now;
 		l->too_long_at = 0;
-	} else if (sent || (missing & n->sent && answer_last_len(&n->p) > OAE_MIN_SLICE)) {
-		oae_mtu_lost(l, &n->p, a);
+	} else if (lost) {
+		oae_mtu_lost(l, &n->p, hweight64(lost), a);
 	}
 }
 
-/* The peer misses slices: of what was sent they are lost. All are sent. */
+/*
+ * Which slices that were sent would have been heard before @f was sent? Those of the last OFFER
+ * have one number after the other, and all others are older. @passed: so many numbers are waited
+ * for.
+ */
+static u64 answer_looks_past(const struct oae_lane *n, const struct oae_frame *f, s32 passed)
+{
+	s32 k = oae_dist(n->pn, f->ack) + hweight64(n->sent) - passed;
+	u64 in_flight = n->sent;
+
+	if (k < 0)
+		return 0;
+	for (; k && in_flight; k--)
+		in_flight &= in_flight - 1;
+	return ~(in_flight | n->rest);
+}
+
+/* The peer misses slices. Of what was sent, and would have been heard, they are lost. */
 static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struct oae_frame *f,
 			     u64 have, u64 now, struct oae_actions *a)
 {
-	u64 missing = oae_slice_mask(n->p.nslices) & ~have, lost = missing & n->sent;
+	u64 missing = oae_slice_mask(n->p.nslices) & ~have, lost;
 	bool certain = n->asked && oae_number_heard(f, n->asked);
+	bool alone = !have && n->rest && n->sent == 1ULL << (n->p.nslices - 1);
 
 	oae_note(a, OAE_N_GAP_HEARD);
-	if (f->seq == l->tx + 1)
+	if (f->seq == l->tx + 1 && oae_dist(n->pn, f->ack) >= 0)
 		answer_progress(l, n, missing, now, a);
-	/* A slice that was not sent was not lost. Another the last frame may have overtaken. */
-	if (lost && certain)
-		oae_window_lost(l, f->seq);
-	else if (lost)
-		oae_window_guessed(l, f->seq);
-	else
-		oae_window_answered(l, n);
 	/* There was room. */
 	if (n->asks)
 		l->wary = false;
-	if (have)
-		oae_lane_clean(l, f->seq);
-	else
-		/* Nothing of this run is there; perhaps all that an earlier one has left is. */
+	n->rest &= ~have;
+	/* Nothing of this run is there; perhaps what an earlier one has left is. */
+	if (!have)
 		missing = n->sent;
-	oae_lane_not_due(l, n);
-	oae_offer_out(l, f->seq, missing, now, a);
-	n->repeated = lost && !certain;
+	if (certain)
+		lost = ~n->rest;
+	else
+		lost = answer_looks_past(n, f, l->reorder ? oae_cong_passed(l) : 0);
+	lost &= missing;
+	if (lost)
+		answer_lost(l, n, lost, n->pn, !certain, a);
+	else if (n->rest && !alone)
+		oae_lane_due(l, n, OAE_DUE_REST);
+	else
+		oae_lane_not_due(l, n);
+	/* Of LAST alone: whether the others are to be sent is still not known. */
+	if (lost && alone)
+		oae_lane_due(l, n, OAE_DUE_LAST);
 }
 
 /*
@@ -563,10 +591,7 @@ void oae_rcv_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	answer_took(l, n, f, now);
 	answer_passed(l, f, a);
-	if (!oae_number_heard(f, n->pn) && !(n->asked && oae_number_heard(f, n->asked)))
-		/* It is about what was sent before. */
-		oae_note(a, OAE_N_OLD_CONTENT);
-	else if (oae_slice_mask(n->p.nslices) & ~f->have)
+	if (oae_slice_mask(n->p.nslices) & ~f->have)
 		answer_send_rest(l, n, f, f->have, now, a);
 	else
 		answer_waits(l, n);

@@ -356,6 +356,8 @@ void oae_conn_end(struct oae_conn *c)
 		oae_count_begin(ps, c->link);
 		ps->asked = ps->used;
 	}
-	if (c->turned)
+	if (c->turned) {
 		oae_count_turned(ps, c->link);
+		oae_cong_turned(c->link);
+	}
 }

@@ -154,15 +154,26 @@ static void frame_parse_path(struct oae_frame *f, const u8 *p)
 	f->path.proof = get_unaligned_be64(p + OAE_PATH_OFF_PROOF);
 }
 
-/* All zero, what a SYNC keeps free? */
-static bool frame_sync_zero(const u8 *p)
+/* False: a SYNC has something in what it keeps free, or a slice beyond all. */
+static bool frame_parse_sync(struct oae_frame *f, const u8 *p)
 {
 	unsigned int i;
 	u8 any = 0;
 
-	for (i = OAE_SYNC_OFF_ZERO; i < OAE_SYNC_LEN; i++)
+	f->sync.inc = get_unaligned_be64(p + OAE_SYNC_OFF_INC);
+	f->sync.peer_inc = get_unaligned_be64(p + OAE_SYNC_OFF_PEER_INC);
+	f->sync.caps = get_unaligned_be32(p + OAE_SYNC_OFF_CAPS);
+	f->sync.max_len = get_unaligned_be32(p + OAE_SYNC_OFF_MAX_LEN);
+	f->sync.start = get_unaligned_be32(p + OAE_SYNC_OFF_START);
+	f->sync.mtu = get_unaligned_be16(p + OAE_SYNC_OFF_MTU);
+	f->sync.kept = get_unaligned_be64(p + OAE_SYNC_OFF_KEPT);
+	f->sync.hash = get_unaligned_be64(p + OAE_SYNC_OFF_HASH);
+	f->sync.last = p[OAE_SYNC_OFF_LAST];
+	for (i = OAE_SYNC_OFF_ZERO; i < OAE_SYNC_OFF_KEPT; i++)
 		any |= p[i];
-	return !any;
+	for (i = OAE_SYNC_OFF_ZERO2; i < OAE_SYNC_LEN; i++)
+		any |= p[i];
+	return !any && (f->sync.last < OAE_MAX_SLICES || f->sync.last == OAE_SYNC_NO_LAST);
 }
 
 /* False: a field is out of its range. */
@@ -176,13 +187,7 @@ static bool frame_parse_body(struct oae_frame *f, const u8 *p, size_t have)
 	case OAE_SYNC:
 	case OAE_SYNC_ACK:
 	case OAE_SYNC_CHK:
-		f->sync.inc = get_unaligned_be64(p + OAE_SYNC_OFF_INC);
-		f->sync.peer_inc = get_unaligned_be64(p + OAE_SYNC_OFF_PEER_INC);
-		f->sync.caps = get_unaligned_be32(p + OAE_SYNC_OFF_CAPS);
-		f->sync.max_len = get_unaligned_be32(p + OAE_SYNC_OFF_MAX_LEN);
-		f->sync.start = get_unaligned_be32(p + OAE_SYNC_OFF_START);
-		f->sync.mtu = get_unaligned_be16(p + OAE_SYNC_OFF_MTU);
-		return frame_sync_zero(p);
+		return frame_parse_sync(f, p);
 	case OAE_REFLECT:
 		f->reflect.digest = get_unaligned_be64(p + OAE_REFLECT_OFF_DIGEST);
 		f->reflect.first = get_unaligned_be64(p + OAE_REFLECT_OFF_FIRST);
@@ -358,19 +363,27 @@ static void frame_build_path(const struct oae_frame *f, u8 *p)
 	put_unaligned_be64(f->path.proof, p + OAE_PATH_OFF_PROOF);
 }
 
+static void frame_build_sync(const struct oae_frame *f, u8 *p)
+{
+	memset(p, 0, OAE_SYNC_LEN);
+	put_unaligned_be64(f->sync.inc, p + OAE_SYNC_OFF_INC);
+	put_unaligned_be64(f->sync.peer_inc, p + OAE_SYNC_OFF_PEER_INC);
+	put_unaligned_be32(f->sync.caps, p + OAE_SYNC_OFF_CAPS);
+	put_unaligned_be32(f->sync.max_len, p + OAE_SYNC_OFF_MAX_LEN);
+	put_unaligned_be32(f->sync.start, p + OAE_SYNC_OFF_START);
+	put_unaligned_be16(f->sync.mtu, p + OAE_SYNC_OFF_MTU);
+	put_unaligned_be64(f->sync.kept, p + OAE_SYNC_OFF_KEPT);
+	put_unaligned_be64(f->sync.hash, p + OAE_SYNC_OFF_HASH);
+	p[OAE_SYNC_OFF_LAST] = f->sync.last;
+}
+
 static void frame_build_body(const struct oae_frame *f, u8 *p)
 {
 	switch (f->opcode) {
 	case OAE_SYNC:
 	case OAE_SYNC_ACK:
 	case OAE_SYNC_CHK:
-		put_unaligned_be64(f->sync.inc, p + OAE_SYNC_OFF_INC);
-		put_unaligned_be64(f->sync.peer_inc, p + OAE_SYNC_OFF_PEER_INC);
-		put_unaligned_be32(f->sync.caps, p + OAE_SYNC_OFF_CAPS);
-		put_unaligned_be32(f->sync.max_len, p + OAE_SYNC_OFF_MAX_LEN);
-		put_unaligned_be32(f->sync.start, p + OAE_SYNC_OFF_START);
-		put_unaligned_be16(f->sync.mtu, p + OAE_SYNC_OFF_MTU);
-		memset(p + OAE_SYNC_OFF_ZERO, 0, OAE_SYNC_LEN - OAE_SYNC_OFF_ZERO);
+		frame_build_sync(f, p);
 		break;
 	case OAE_REFLECT:
 		oae_reflect_body(f, p);
@@ -463,6 +476,23 @@ u64 oae_whole_digest(const u64 *hash, unsigned int nslices)
 	for (i = 0; i < nslices; i++)
 		put_unaligned_be64(hash[i], be + i * sizeof(u64));
 	return oae_xxh64(be, nslices * sizeof(u64), 0);
+}
+
+/**
+ * oae_kept_hash() - the hash of slices that are kept (protocol 2.3)
+ * @kept: which, bit n for slice n, not 0
+ * @hash: the hash of each, by its index; overwritten
+ *
+ * Return: as oae_whole_digest() of these alone.
+ */
+u64 oae_kept_hash(u64 kept, u64 *hash)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < OAE_MAX_SLICES; i++)
+		if (kept >> i & 1)
+			hash[n++] = hash[i];
+	return oae_whole_digest(hash, n);
 }
 
 /**

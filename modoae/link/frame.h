@@ -68,6 +68,9 @@ struct oae_frame {
 			u32 max_len;
 			u32 start;
 			u16 mtu;
+			u8 last;
+			u64 kept;
+			u64 hash;
 		} sync;
 		struct {
 			u64 digest;
@@ -143,6 +146,7 @@ size_t oae_frame_build(const struct oae_frame *f, u8 *buf);
 void oae_reflect_body(const struct oae_frame *f, u8 *p);
 u64 oae_slice_hash(const void *data, size_t len, u16 slice);
 u64 oae_whole_digest(const u64 *hash, unsigned int nslices);
+u64 oae_kept_hash(u64 kept, u64 *hash);
 u64 oae_first_bytes(const void *data, size_t len);
 const char *oae_opcode_name(u8 opcode);
 

@@ -11,7 +11,7 @@
  *   HELD      all slices are here and were reflected; waits for the commit
  *   REFUSED   for good, until nothing takes its place; or for now: once the initiator was told
  *             what it offers is judged anew
- *   KEPT      slices of an earlier run, for an offer with RESUME
+ *   KEPT      slices of an earlier run, for an offer with RESUME; each SYNC tells of them
  *   WAITS     a verb is here, and is computed once all numbers below it are held
  */
 #include "link_int.h"
@@ -70,16 +70,53 @@ void oae_hold_discard_all(struct oae_link *l, struct oae_actions *a)
 }
 
 /*
- * Keep the slices of a number that is undecided at the end of a run, for RESUME. A
- * single slice is not kept: the initiator sends the LAST slice in any case.
+ * Are there slices that a freeze leaves, for RESUME? A single slice is not kept: something
+ * is sent in any case.
  */
-static void hold_keep(struct oae_link *l, u32 seq, struct oae_actions *a)
+static bool hold_keeps(const struct oae_hold *h)
 {
-	struct oae_hold *h = oae_hold_of(l, seq);
 	bool slices = h->state == OAE_HOLD_PARTIAL || h->state == OAE_HOLD_HELD ||
 		      h->state == OAE_HOLD_KEPT;
 
-	if (!slices || !h->have || h->nslices == 1) {
+	return slices && h->have && h->nslices != 1;
+}
+
+/* The caller has no hash yet of what this event has kept. */
+static void hold_hashes(u32 seq, unsigned int n, u64 *hash, struct oae_actions *a)
+{
+	unsigned int i;
+
+	a->hashes(a, seq, n, hash);
+	for (i = a->done; i < a->nops; i++)
+		if (a->op[i].type == OAE_OP_KEEP && a->op[i].seq == seq)
+			hash[a->op[i].slice] = a->op[i].hash;
+}
+
+/**
+ * oae_hold_tell() - tell which slices of rx + 1 are kept if the link freezes (protocol 2.3)
+ * @l: the link
+ * @f: a SYNC or SYNC_ACK
+ * @a: actions
+ */
+void oae_hold_tell(const struct oae_link *l, struct oae_frame *f, struct oae_actions *a)
+{
+	const struct oae_hold *h = oae_first_hold(l);
+	u64 hash[OAE_MAX_SLICES] oae_uninit;
+
+	if (!hold_keeps(h))
+		return;
+	hold_hashes(l->rx + 1, fls64(h->have), hash, a);
+	f->sync.kept = h->have;
+	f->sync.hash = oae_kept_hash(h->have, hash);
+	f->sync.last = h->nslices ? h->nslices - 1 : OAE_SYNC_NO_LAST;
+}
+
+/* Keep the slices of a number that is undecided at the end of a run. */
+static void hold_keep(struct oae_link *l, u32 seq, struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, seq);
+
+	if (!hold_keeps(h)) {
 		oae_hold_discard(l, seq, a);
 		return;
 	}

@@ -48,6 +48,7 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p)
 	n->recalled = 0;
 	n->refused = 0;
 	n->lacks = 0;
+	n->rest = 0;
 	return n;
 }
 
@@ -87,26 +88,6 @@ void oae_lane_unpark(struct oae_link *l, struct oae_lane *n)
 		l->nparked--;
 }
 
-/**
- * oae_lane_dirty() - another content follows under a number: no RESUME (protocol 4.1)
- * @l: the link
- * @seq: the number
- */
-void oae_lane_dirty(struct oae_link *l, u32 seq)
-{
-	l->dirty |= 1ULL << oae_place(l, seq);
-}
-
-/**
- * oae_lane_clean() - the peer has nothing of another content of a number (protocol 4.1)
- * @l: the link
- * @seq: the number, committed, or the peer has slices of the content
- */
-void oae_lane_clean(struct oae_link *l, u32 seq)
-{
-	l->dirty &= ~(1ULL << oae_place(l, seq));
-}
-
 /*
  * Remove the content of a number. Those above it move down: their numbers are not
  * given, or not any more, since the link is frozen.
@@ -119,13 +100,11 @@ static void lane_remove(struct oae_link *l, u32 seq)
 	l->too_long_at = 0;
 	oae_lane_not_due(l, n);
 	oae_lane_unpark(l, n);
-	oae_lane_dirty(l, seq);
 	if (seq - l->tx <= l->given)
 		l->given--;
 	for (; seq != last; seq++, n = next) {
 		next = oae_lane(l, seq + 1);
 		*n = *next;
-		oae_lane_dirty(l, seq + 1);
 	}
 	n->state = OAE_OFFER_NONE;
 	n->due = OAE_DUE_NOT;
@@ -138,14 +117,13 @@ static void lane_void(struct oae_link *l, u32 seq)
 	struct oae_lane *n = oae_lane(l, seq);
 
 	oae_lane_unpark(l, n);
-	oae_lane_dirty(l, seq);
 	lane_void_post(&n->p);
 	n->recalled = 0;
 	n->state = OAE_OFFER_QUEUED;
 	n->refused = 0;
 	n->doubt = false;
 	n->ready = false;
-	n->resume = false;
+	n->rest = 0;
 	oae_lane_due(l, n, OAE_DUE_ALL);
 }
 

@@ -149,8 +149,6 @@ void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 	l->win = 1;
 	l->packs = cfg->pack;
 	l->paths = cfg->paths;
-	/* Of the first number nothing is known. */
-	l->dirty = ~0ULL;
 }
 
 /**

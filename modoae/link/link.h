@@ -19,7 +19,8 @@
  *   cancel.c taken back by the user
  *   mtu.c    what a path carries
  *   number.c the numbers of frames, and which the peer has heard
- *   window.c how many may be under way, and the places for them
+ *   congestion.c  how many frames may be under way
+ *   window.c how many transactions may be, and the places for them
  *   reflect.c the responder: gather the slices of an offer, reflect or refuse it
  *   hold.c   what is held: dropped, kept, delivered
  *   ready.c  for how many numbers there is room and places
@@ -194,6 +195,7 @@ struct oae_op {
  * @slices: OFFER: the slices to send, bit n for slice n
  * @slice_max: OFFER: length of each slice but the last, bytes
  * @nslices: OFFER: number of slices of the post
+ * @each: OFFER: a slice asks for an answer if this divides its number
  */
 struct oae_send {
 	struct oae_frame frame;
@@ -201,6 +203,7 @@ struct oae_send {
 	u64 slices;
 	u16 slice_max;
 	u8 nslices;
+	u8 each;
 };
 
 /**
@@ -213,7 +216,7 @@ static inline void oae_send_slice(struct oae_send *s, unsigned int i)
 	s->frame.slice = i;
 	if (i == s->nslices - 1U)
 		s->frame.flags |= OAE_F_LAST;
-	s->frame.marks = s->slices >> i == 1 ? OAE_M_ANSWER : 0;
+	s->frame.marks = s->slices >> i == 1 || !(s->frame.pn % s->each) ? OAE_M_ANSWER : 0;
 }
 
 /*
@@ -234,6 +237,9 @@ static inline void oae_send_slice(struct oae_send *s, unsigned int i)
  *	has no window
  * @hashes: copies the hashes of the slices 0 to @n - 1 kept of @seq, which came with
  *	OAE_OP_KEEP; leaves out those that are not kept
+ * @post_hashes: copies the hashes of all slices of a post, as it is cut
+ * @told: the frame that this event resolves against, if that has told which slices of tx + 1 the
+ *	peer keeps; the caller sets it to NULL
  * @op: the ops
  * @send: the frames
  */
@@ -244,6 +250,8 @@ struct oae_actions {
 	bool overflow;
 	void (*full)(struct oae_actions *a);
 	void (*hashes)(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash);
+	void (*post_hashes)(struct oae_actions *a, const struct oae_post *p, u64 *hash);
+	const struct oae_frame *told;
 	struct oae_op op[OAE_MAX_OPS];
 	struct oae_send send[OAE_MAX_SENDS];
 };
@@ -283,7 +291,7 @@ enum oae_due {
 	OAE_DUE_NOT,
 	OAE_DUE_ALL,		/* all of it */
 	OAE_DUE_LAST,		/* of a message LAST alone: see oae_offer_number() */
-	OAE_DUE_REPEAT,		/* the last frame of its last OFFER, which seems lost */
+	OAE_DUE_REST,		/* the slices that are to be sent */
 	OAE_DUE_ASK,		/* by ASK: the answer seems lost */
 };
 
@@ -291,7 +299,8 @@ enum oae_due {
  * struct oae_lane - the initiator's side of a number of its window (protocol 4.11)
  * @p: what is offered under the number
  * @at: when it was offered last, ns
- * @sent: slices of the last OFFER
+ * @rest: slices that are to be sent: they were not, or are lost
+ * @sent: slices of the last OFFER, the last of which has @pn
  * @pn: number of the last frame of that
  * @asked: that of the last ASK since then, 0 none
  * @state: enum oae_offer_state
@@ -306,11 +315,13 @@ enum oae_due {
  * @lacks: slices that the peer missed when it last said so; 0 it has not, of this content
  * @asks: the last OFFER was LAST alone, to ask for room
  * @resume: its frames have RESUME in this run
- * @repeated: the last OFFER repeats what seemed lost
+ * @lost: @rest has some that seem lost
+ * @repeated: the last OFFER repeats such
  */
 struct oae_lane {
 	struct oae_post p;
 	u64 at;
+	u64 rest;
 	u64 sent;
 	u32 pn;
 	u32 asked;
@@ -325,6 +336,7 @@ struct oae_lane {
 	bool offered : 1;
 	bool asks : 1;
 	bool resume : 1;
+	bool lost : 1;
 	bool repeated : 1;
 };
 
@@ -452,7 +464,7 @@ struct oae_link {
 	u8 vc;
 	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
 	u8 backoff;		/* failures since the last progress */
-	u8 longs;		/* times in a row that nothing long of tx + 1 was heard */
+	u8 longs;		/* long frames of tx + 1 in a row that were not heard */
 	u8 search_tries;	/* of this size */
 	bool senior;		/* of two crossing swaps, that of this end stands */
 	bool down;
@@ -482,18 +494,14 @@ struct oae_link {
 	u8 nwait;		/* verbs that wait for what is below them */
 	u8 nvoid;		/* VOIDs that are not reflected yet, but for that of an express */
 	u8 ndelivered;		/* messages that this event has delivered */
-	u8 cwnd;		/* numbers that the network bears */
-	u8 ssthresh;		/* up to here cwnd grows with each commit */
-	u8 cwnd_acked;		/* commits since cwnd grew */
-	u8 burst;		/* slices of a number that the network bears at once */
-	u8 burst_thresh;	/* up to here burst doubles with each answer */
-	u8 reorder;		/* numbers that a frame may be behind, and is not lost */
 	u8 asks;		/* questions of the timer in a row: nothing new was answered */
 	u8 reflects;		/* the same of REFLECTs, since held_at */
-	u8 undo_cwnd;		/* cwnd before a loss that is a guess, 0 none */
-	u8 undo_ssthresh;	/* and ssthresh */
-	u8 undo_burst;		/* and burst */
+	u16 cwnd;		/* frames with a content that the network bears */
+	u16 ssthresh;		/* up to here cwnd doubles with each round trip */
+	u16 cwnd_acked;		/* frames that were heard since cwnd grew */
+	u16 undo_cwnd;		/* cwnd before a loss that is a guess, 0 none */
 	bool wary : 1;		/* slices were sent for nothing: there was no room for them */
+	bool reorder : 1;	/* frames overtake each other */
 	bool more : 1;		/* more could be offered: oae_link_more() */
 	bool lacking : 1;	/* and that needs oae_link_lend() */
 	bool more_verbs : 1;	/* more could be computed: oae_link_more() */
@@ -527,9 +535,9 @@ struct oae_link {
 	struct oae_hold hold;	/* of rx + 1, without @pair */
 
 	/* Members that are seldom looked at. */
-	u32 recover;		/* a loss up to here is the same as the last one */
-	u32 burst_pn;		/* so is that of a frame up to here, for burst */
-	u64 dirty;		/* places whose number has had another content */
+	struct oae_peak shortest;	/* round trip, ns, its bits inverted */
+	u32 recover;		/* a loss of a frame up to here is the same as the last one */
+	u32 out_pn;		/* number of the last frame with a content */
 	u64 unplaced;		/* numbers refused, since there is no place, by their low bits */
 	struct oae_post next;	/* waits behind the lanes, if next_valid */
 	struct oae_swaps *swaps;	/* NULL: takes no half */
@@ -583,6 +591,7 @@ void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, u32 room,
 		  u64 now, struct oae_actions *a);
 int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		  struct oae_actions *a);
+void oae_cong_turned(struct oae_link *l);
 bool oae_link_wants(const struct oae_link *l);
 bool oae_link_wants_half(const struct oae_link *l);
 int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
@@ -790,9 +799,10 @@ static inline enum oae_state oae_link_state(const struct oae_link *l)
  * @vc: virtual channel
  * @pending: number of this end's transactions that the link has
  * @lanes: numbers under way
- * @cwnd: numbers that may be under way: the part of @window that is used
  * @window: numbers that both ends have agreed on, 1 for none but the next one; 0
  *	not known yet
+ * @cwnd: frames with a content that may be under way
+ * @ssthresh: up to here @cwnd doubles with each round trip
  * @down: no answer for dead_ms
  * @half: a half of this end is posted
  * @doubt: frozen, with something undecided
@@ -801,6 +811,7 @@ static inline enum oae_state oae_link_state(const struct oae_link *l)
  * @tx: number of the last transaction committed
  * @rx: number of the last transaction delivered
  * @srtt: smoothed round trip, ns
+ * @min_rtt: the shortest of late, ns, 0 not known
  */
 struct oae_link_view {
 	enum oae_state state;
@@ -809,8 +820,9 @@ struct oae_link_view {
 	u8 vc;
 	u8 pending;
 	u8 lanes;
-	u8 cwnd;
 	u8 window;
+	u16 cwnd;
+	u16 ssthresh;
 	bool down;
 	bool half;
 	bool doubt;
@@ -819,6 +831,7 @@ struct oae_link_view {
 	u32 tx;
 	u32 rx;
 	u64 srtt;
+	u64 min_rtt;
 };
 
 /* The last commit of an end, with both incarnations. */

@@ -45,6 +45,14 @@ static inline s32 oae_dist(u32 from, u32 to)
 	return (s32)(to - from);
 }
 
+/* The highest of some slices. */
+static inline u64 oae_slice_highest(u64 slices)
+{
+	while (slices & (slices - 1))
+		slices &= slices - 1;
+	return slices;
+}
+
 static inline u64 oae_slice_mask(unsigned int nslices)
 {
 	return ~0ULL >> (OAE_MAX_SLICES - nslices);
@@ -196,8 +204,6 @@ struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p);
 void oae_lane_not_due(struct oae_link *l, struct oae_lane *n);
 void oae_lane_due(struct oae_link *l, struct oae_lane *n, enum oae_due due);
 void oae_lane_unpark(struct oae_link *l, struct oae_lane *n);
-void oae_lane_dirty(struct oae_link *l, u32 seq);
-void oae_lane_clean(struct oae_link *l, u32 seq);
 void oae_lane_clear(struct oae_link *l, u32 seq);
 void oae_lane_recall(struct oae_link *l, u32 seq, u16 err);
 bool oae_lane_find(const struct oae_link *l, const void *handle, u32 *seq);
@@ -238,7 +244,8 @@ bool oae_mtu_several(const struct oae_link *l, const struct oae_post *p);
 void oae_mtu_forget(struct oae_link *l);
 void oae_mtu_changed(struct oae_link *l);
 void oae_mtu_doubt(struct oae_link *l, struct oae_actions *a);
-void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, struct oae_actions *a);
+void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, unsigned int lost,
+		  struct oae_actions *a);
 void oae_mtu_found(struct oae_link *l, u16 mtu, u64 now, struct oae_actions *a);
 bool oae_mtu_heard(struct oae_link *l, const struct oae_frame *f, u64 now,
 		   struct oae_actions *a);
@@ -273,16 +280,19 @@ bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 /* window.c */
 void oae_window_begin(struct oae_link *l);
-void oae_window_froze(struct oae_link *l);
-void oae_window_answered(struct oae_link *l, const struct oae_lane *n);
-void oae_window_committed(struct oae_link *l, const struct oae_post *p);
-void oae_window_lost(struct oae_link *l, u32 seq);
-unsigned int oae_window_passed(const struct oae_link *l);
-void oae_window_guessed(struct oae_link *l, u32 seq);
-void oae_window_overtaken(struct oae_link *l);
-void oae_window_repaired(struct oae_link *l, u32 seq);
-u64 oae_window_part(const struct oae_link *l, const struct oae_post *p, u64 slices);
 unsigned int oae_window_limit(const struct oae_link *l);
+
+/* congestion.c */
+void oae_cong_begin(struct oae_link *l);
+void oae_cong_froze(struct oae_link *l);
+unsigned int oae_cong_may(const struct oae_link *l);
+u64 oae_cong_part(const struct oae_link *l, u64 slices);
+void oae_cong_acked(struct oae_link *l, u32 ack);
+void oae_cong_lost(struct oae_link *l, u32 pn, bool guess);
+u8 oae_cong_each(const struct oae_link *l);
+u32 oae_cong_base(const struct oae_link *l);
+s32 oae_cong_passed(const struct oae_link *l);
+void oae_cong_overtaken(struct oae_link *l);
 
 /* hold.c */
 void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a);
@@ -294,6 +304,7 @@ void oae_hold_resolved(struct oae_link *l, struct oae_actions *a);
 bool oae_hold_stalled(const struct oae_link *l);
 void oae_hold_moved(struct oae_link *l, u64 now);
 u32 oae_hold_firm(struct oae_link *l);
+void oae_hold_tell(const struct oae_link *l, struct oae_frame *f, struct oae_actions *a);
 
 /* ready.c */
 bool oae_hold_room(const struct oae_link *l, u32 seq, u32 room);

@@ -9,7 +9,8 @@
  */
 #include "link_int.h"
 
-#define MTU_LONGS	3	/* long frames lost in a row until it is asked */
+#define MTU_LONGS	9	/* long frames lost in a row until it is asked */
+#define MTU_ALONE	3	/* one that was alone is as many; of one answer no more are */
 #define MTU_SHORT	1	/* payload of the short one, bytes: else it is no probe */
 
 /**
@@ -252,13 +253,18 @@ void oae_mtu_doubt(struct oae_link *l, struct oae_actions *a)
  * oae_mtu_lost() - the peer has heard nothing long of what was sent of tx + 1
  * @l: the link, OPEN
  * @p: what was sent
+ * @lost: how many frames of that
  * @a: actions
  */
-void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, struct oae_actions *a)
+void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, unsigned int lost,
+		  struct oae_actions *a)
 {
-	if (l->search || p->slice_max <= OAE_MIN_SLICE || ++l->longs < MTU_LONGS)
+	if (l->search || p->slice_max <= OAE_MIN_SLICE)
 		return;
-	oae_mtu_doubt(l, a);
+	if (l->longs < MTU_LONGS)
+		l->longs += p->nslices == 1 || lost > MTU_ALONE ? MTU_ALONE : lost;
+	if (l->longs >= MTU_LONGS)
+		oae_mtu_doubt(l, a);
 }
 
 /**

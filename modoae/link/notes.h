@@ -28,11 +28,11 @@ OAE_NOTE(REPAIRED, "repaired", "frames lost, offered again without a freeze")
 OAE_NOTE(ASKED, "asked", "asked what the peer has, since no answer came")
 OAE_NOTE(PARKED, "parked", "offers the peer refused for now")	/* BUSY, NO_HALF, CONFLICT */
 OAE_NOTE(REJECTED, "rejected", "offers the peer refused for good")	/* TOO_BIG, KIND */
-OAE_NOTE(GAP_HEARD, "gap_heard", "the peer missed slices")
+OAE_NOTE(GAP_HEARD, "gap_heard", "the peer missed slices: lost, or yet to come")
 OAE_NOTE(MISMATCH, "mismatch", "froze: a reflection of what was not said")
 OAE_NOTE(HELD, "held", "transactions held and reflected")
 OAE_NOTE(REFLECTED_AGAIN, "reflected_again", "same offer again, same answer")
-OAE_NOTE(GAP, "gap", "slices missing here")
+OAE_NOTE(GAP, "gap", "slices missing here: lost, or yet to come")
 OAE_NOTE(REFUSED, "refused", "offers refused here")	/* no room, too big, kind */
 OAE_NOTE(DROPPED, "dropped", "held, and reversed by the peer")
 OAE_NOTE(LENT, "lent", "halves lent to the peer's swap")	/* went out in a REFLECT */

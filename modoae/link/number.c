@@ -120,6 +120,7 @@ bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return false;
 	}
 	if (oae_dist(l->acked, f->ack) > 0) {
+		oae_cong_acked(l, f->ack);
 		l->acked = f->ack;
 		oae_timer_answered(l, now);
 	}

@@ -103,6 +103,11 @@ static inline unsigned int hweight64(u64 v)
 {
 	return __builtin_popcountll(v);
 }
+
+static inline int fls64(u64 v)
+{
+	return v ? 64 - __builtin_clzll(v) : 0;
+}
 #endif /* __KERNEL__ */
 
 /*

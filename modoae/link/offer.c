@@ -10,8 +10,8 @@
  * oae_offer_out() - send slices of the content of a number (protocol 4.1)
  * @l: the link, OPEN
  * @seq: the number; its lane is OUT then
- * @slices: the slices, bit n for slice n; as many are sent as the network bears (4.11), and
- *	the last of them asks for an answer
+ * @slices: the slices, bit n for slice n; as many are sent as may be under way (4.11), and
+ *	the last of them asks for an answer. The rest is due
  * @now: ns
  * @a: actions
  */
@@ -23,15 +23,18 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 
 	/* Whatever a state may say that was sent. */
 	slices = slices & oae_slice_mask(n->p.nslices) ?: oae_slice_mask(n->p.nslices);
-	if (n->p.kind == OAE_MESSAGE)
-		slices = oae_window_part(l, &n->p, slices);
+	n->rest = slices;
+	slices = oae_cong_part(l, slices);
+	n->rest &= ~slices;
+	if (n->rest)
+		oae_lane_due(l, n, OAE_DUE_REST);
 	if (n->resume)
 		s->frame.flags |= OAE_F_RESUME;
 	if (oae_post_express(&n->p))
 		s->frame.flags |= OAE_F_EXPRESS;
 	if (n->p.kind == OAE_VOID) {
 		/* No payload, so the frame is complete. */
-		s->frame.flags |= OAE_F_LAST;
+		s->frame.flags = OAE_F_LAST;
 		s->frame.marks = OAE_M_ANSWER;
 		s->frame.payload_hash = oae_slice_hash("", 0, 0);
 	}
@@ -41,6 +44,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 	s->slices = slices;
 	s->slice_max = n->p.slice_max;
 	s->nslices = n->p.nslices;
+	s->each = oae_cong_each(l);
 	s->frame.pn = oae_number_next(l, hweight64(slices));
 
 	if (n->p.kind == OAE_VOID)
@@ -55,6 +59,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 	n->at = now;
 	n->sent = slices;
 	n->pn = (u32)l->pn;
+	l->out_pn = n->pn;
 	n->asked = 0;
 	n->asks = false;
 	if (seq - l->tx > l->given)
@@ -86,6 +91,7 @@ void oae_offer_ask(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 static void offer_begins(struct oae_link *l, struct oae_lane *n, u64 now)
 {
 	n->ready = false;
+	n->lost = false;
 	n->repeated = false;
 	if (n == oae_first_lane(l))
 		l->grown_at = now;
@@ -135,13 +141,31 @@ void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
 }
 
 /*
- * The peer says that it has no room for the next number, and the last time all slices were
- * sent for nothing then: is LAST alone to ask for room (protocol 4.11)? RESUME says that it
- * is alone.
+ * The slices of tx + 1 that the peer keeps, if this event resolves, and they are of the content
+ * that the number gets (protocol 4.1); 0 none. A LAST of another index is of a longer, or a shorter
+ * content that begins like this one.
  */
-static bool offer_asks(const struct oae_link *l, const struct oae_lane *n, bool clean)
+static u64 offer_kept(const struct oae_link *l, u32 seq, struct oae_actions *a)
 {
-	return l->wary && clean && n->p.kind == OAE_MESSAGE && !oae_post_express(&n->p) &&
+	const struct oae_post *p = &oae_lane(l, seq)->p;
+	const struct oae_frame *f = a->told;
+	u64 hash[OAE_MAX_SLICES] oae_uninit;
+
+	if (!f || seq != l->tx + 1 || p->kind != OAE_MESSAGE || p->nslices == 1 ||
+	    f->sync.kept & ~oae_slice_mask(p->nslices) ||
+	    (f->sync.last != OAE_SYNC_NO_LAST && f->sync.last != p->nslices - 1))
+		return 0;
+	a->post_hashes(a, p, hash);
+	return oae_kept_hash(f->sync.kept, hash) == f->sync.hash ? f->sync.kept : 0;
+}
+
+/*
+ * The peer says that it has no room for the next number, and the last time all slices were
+ * sent for nothing then: is LAST alone to ask for room (protocol 4.11)?
+ */
+static bool offer_asks(const struct oae_link *l, const struct oae_lane *n)
+{
+	return l->wary && n->p.kind == OAE_MESSAGE && !oae_post_express(&n->p) &&
 	       oae_dist(l->tx, l->room_to) <= 0;
 }
 
@@ -153,16 +177,15 @@ static bool offer_asks(const struct oae_link *l, const struct oae_lane *n, bool 
  * @now: ns
  * @a: actions
  *
- * If the number has had one content only, what a run sends first of it is the LAST slice alone,
- * with RESUME, to learn which slices the peer has kept. LAST alone goes, too, to ask for room.
+ * Slices that the peer keeps of it are not sent, and all that is has RESUME in this run; LAST goes
+ * if none is missing. LAST alone goes, too, to ask for room.
  */
 void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 		      struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
-	bool clean = !(l->dirty >> oae_place(l, seq) & 1);
-	bool first = !fresh && n->again && !n->offered, asks = fresh && offer_asks(l, n, clean);
-	bool last = n->due == OAE_DUE_LAST || asks || (first && clean);
+	bool last = n->due == OAE_DUE_LAST, asks;
+	u64 slices;
 
 	if (oae_post_several(&n->p) && !oae_mtu_several(l, &n->p)) {
 		oae_offer_hand_back(l, seq, false, a);
@@ -173,19 +196,28 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 	if (offer_wants_slicing(l, n, now, a))
 		return;
 	offer_begins(l, n, now);
-	last = last && n->p.kind == OAE_MESSAGE && n->p.nslices > 1;
-	if (!n->offered)
-		n->resume = last && clean;
-	oae_offer_out(l, seq, last ? 1ULL << (n->p.nslices - 1) : oae_slice_mask(n->p.nslices),
-		      now, a);
+	slices = oae_slice_mask(n->p.nslices);
+	if (!n->offered) {
+		u64 kept = offer_kept(l, seq, a);
+
+		n->resume = kept;
+		slices &= ~kept;
+	}
+	asks = fresh && offer_asks(l, n);
+	last = (last || asks) && n->p.kind == OAE_MESSAGE && n->p.nslices > 1;
+	if (last || !slices)
+		slices = 1ULL << (n->p.nslices - 1);
+	oae_offer_out(l, seq, slices, now, a);
+	/* The answer says whether they are to be sent. */
+	if (last)
+		n->rest = oae_slice_mask(n->p.nslices - 1);
 	n->asks = asks;
 }
 
-/* The last frame seems to be lost, or the answer: send it once more, or ask for that. */
-static void offer_repeat(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
+/* Send what is left of an offer in flight, or was lost; or ask for its answer. */
+static void offer_go_on(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
-	u64 last, rest = n->sent;
 
 	if (n->due == OAE_DUE_ASK) {
 		oae_lane_not_due(l, n);
@@ -193,13 +225,10 @@ static void offer_repeat(struct oae_link *l, u32 seq, u64 now, struct oae_action
 		oae_offer_ask(l, seq, now, a);
 		return;
 	}
-	do {
-		last = rest;
-		rest &= rest - 1;
-	} while (rest);
 	oae_lane_not_due(l, n);
-	oae_offer_out(l, seq, last, now, a);
-	n->repeated = true;
+	n->repeated = n->lost;
+	n->lost = false;
+	oae_offer_out(l, seq, n->rest, now, a);
 }
 
 /**
@@ -221,8 +250,8 @@ void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 		l->park_at = l->settle_until;
 		return;
 	}
-	if (n->due >= OAE_DUE_REPEAT && n->state == OAE_OFFER_OUT)
-		offer_repeat(l, seq, now, a);
+	if (n->due >= OAE_DUE_REST && n->state == OAE_OFFER_OUT)
+		offer_go_on(l, seq, now, a);
 	else if (oae_lane_reversible(n) && !oae_mtu_fits(l, &n->p))
 		oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
 	else
@@ -289,8 +318,6 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 			oae_offer_too_long(l, seq, now, a);
 		}
 	} else {
-		/* Slices that the peer has kept do not fit the new ones: no RESUME. */
-		oae_lane_dirty(l, seq);
 		n->lacks = 0;
 		n->p = *p;
 		n->resume = false;

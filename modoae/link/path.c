@@ -217,8 +217,6 @@ static void paths_new_clock(struct oae_paths *ps, u64 now)
 
 	ps->gone_at = 0;
 	ps->leave_at = 0;
-	ps->count.longest.since = now;
-	ps->count.shortest.since = now;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		p = &ps->path[i];
 		p->probed_at = p->probed_at ? now : 0;

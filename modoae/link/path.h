@@ -89,8 +89,6 @@ struct oae_path {
  * @since: those after this one went by the path in use
  * @known: losses up to this one are part of one that is counted
  * @counts: the last loss counts, and may be taken back
- * @longest: longest smoothed round trip by the path in use, ns
- * @shortest: and the shortest; its complement, so that it is a peak, too
  */
 struct oae_path_count {
 	u32 newest;
@@ -98,8 +96,6 @@ struct oae_path_count {
 	u32 since;
 	u32 known;
 	bool counts;
-	struct oae_peak longest;
-	struct oae_peak shortest;
 };
 
 /**

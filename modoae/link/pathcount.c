@@ -39,25 +39,17 @@ void oae_count_turned(struct oae_paths *ps, const struct oae_link *l)
 
 	c->since = (u32)l->pn;
 	c->counts = false;
-	memset(&c->longest, 0, sizeof(c->longest));
-	memset(&c->shortest, 0, sizeof(c->shortest));
 }
 
 /*
  * Is no queue on the way nearly full? What that loses says nothing of the path. The round trip is
  * nearer to the shortest then than to the longest.
  */
-static bool count_is_fair(struct oae_paths *ps, const struct oae_link *l)
+static bool count_is_fair(const struct oae_link *l)
 {
-	struct oae_path_count *c = &ps->count;
-	u32 trip = l->srtt < ~0U ? l->srtt : ~0U;
-
-	/* A guess is no measure: the way may be as short as can be. */
-	if (l->rtt_guessed)
-		trip = 0;
-	oae_peak_add(&c->longest, l, trip);
-	oae_peak_add(&c->shortest, l, ~trip);
-	return 2ULL * trip <= (u64)oae_peak(&c->longest) + (u32)~oae_peak(&c->shortest);
+	/* A guess is no measure: the way may be as short as can be. srtt is odd, to be no 0. */
+	return l->rtt_guessed ||
+	       2 * (l->srtt & ~1ULL) <= (u64)oae_peak(&l->longest) + (u32)~oae_peak(&l->shortest);
 }
 
 /* A question is lost, or its answer. What is lost soon after it is part of the same loss. */
@@ -69,7 +61,7 @@ static void count_lost(struct oae_paths *ps, const struct oae_link *l, u32 pn)
 	if (oae_dist(c->known, pn) <= 0 || oae_dist(c->since, pn) <= 0)
 		return;
 	c->known = sent - pn < COUNT_ONE ? sent : pn + COUNT_ONE;
-	c->counts = count_is_fair(ps, l);
+	c->counts = count_is_fair(l);
 	if (c->counts)
 		oae_loss_lost(&ps->path[ps->used].loss);
 }
@@ -103,7 +95,7 @@ static void count_passed(struct oae_paths *ps, const struct oae_link *l, u32 ahe
 		n--;
 	if (!n)
 		return;
-	if (count_is_fair(ps, l))
+	if (count_is_fair(l))
 		oae_loss_frames(&ps->path[ps->used].loss, n);
 	for (; n--; pn++)
 		if (!(heard >> (c->newest - pn) & 1))

@@ -102,8 +102,6 @@ static bool pump_step_back(struct oae_link *l)
 	for (i = 0; i < l->naside; i++) {
 		n = oae_lane_append(l, oae_aside(l, i));
 		n->again = true;
-		/* The peer has no slices of this post under this number: no RESUME. */
-		oae_lane_dirty(l, l->tx + l->nlanes);
 	}
 	l->naside = 0;
 	return true;
@@ -184,6 +182,9 @@ static bool pump_give_due(struct oae_link *l, u64 now, struct oae_actions *a)
 		/* READY came while the link settles. */
 		if (l->settle_until && n->state == OAE_OFFER_QUEUED && n->p.kind != OAE_VOID)
 			continue;
+		/* A question has no content. */
+		if (n->due != OAE_DUE_ASK && !oae_cong_may(l))
+			continue;
 		if (a->nsends >= OAE_PUMP_SENDS) {
 			l->more = true;
 			return false;
@@ -208,7 +209,7 @@ static bool pump_verb_waits(const struct oae_link *l)
 /* May another number be given? Not beyond the window, nor past what is parked. */
 static bool pump_may_give(const struct oae_link *l)
 {
-	return l->given < oae_window_limit(l) && !l->nparked &&
+	return l->given < oae_window_limit(l) && !l->nparked && oae_cong_may(l) &&
 	       !pump_barrier_out(l) && !pump_verb_waits(l) &&
 	       !(l->settle_until && l->nlanes > l->given);
 }

@@ -92,18 +92,6 @@ static bool hold_fits(const struct oae_hold *h, const struct oae_frame *f)
 	return !h->nslices || n < h->nslices;
 }
 
-/*
- * Do the slices of an earlier run count (protocol 4.2, step 2)? The
- * initiator sets RESUME only if the transaction has had one content only. Slices that
- * contradict the new one are not of its content, whatever the initiator believes. (Else LAST
- * is dropped, and never answered.)
- */
-static bool hold_resumes(const struct oae_hold *h, const struct oae_frame *f)
-{
-	return f->flags & OAE_F_RESUME && h->have && hold_fits(h, f) &&
-	       h->express == !!(f->flags & OAE_F_EXPRESS) && h->kind == f->kind;
-}
-
 /* Begin what is offered under a number. False: there is no room. */
 static bool hold_begin_content(struct oae_link *l, const struct oae_frame *f,
 			       u32 room, u64 now, struct oae_actions *a)
@@ -112,11 +100,11 @@ static bool hold_begin_content(struct oae_link *l, const struct oae_frame *f,
 
 	if (h->state == OAE_HOLD_HELD)
 		oae_note(a, OAE_N_DROPPED);
-	if (!hold_resumes(h, f)) {
+	/* With RESUME what an earlier run has left is of this content. */
+	if (!(f->flags & OAE_F_RESUME))
 		oae_hold_discard(l, f->seq, a);
-		h->express = f->flags & OAE_F_EXPRESS;
-		h->kind = f->kind;
-	}
+	h->express = f->flags & OAE_F_EXPRESS;
+	h->kind = f->kind;
 	/* Numbers that are held above it wait for the peer again. */
 	if (l->nheld)
 		oae_hold_moved(l, now);

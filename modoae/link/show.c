@@ -69,8 +69,9 @@ void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 	v->vc = l->vc;
 	v->pending = show_pending(l);
 	v->lanes = l->given;
-	v->cwnd = l->cwnd;
 	v->window = l->win;
+	v->cwnd = l->cwnd;
+	v->ssthresh = l->ssthresh;
 	v->down = l->down;
 	v->half = l->half.state != OAE_HALF_NONE;
 	v->doubt = oae_frozen(l) && oae_link_undecided(l);
@@ -79,6 +80,7 @@ void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 	v->tx = l->tx;
 	v->rx = l->rx;
 	v->srtt = l->srtt;
+	v->min_rtt = oae_cong_base(l);
 }
 
 /* No answer: a peer that is down is given up anew by each post. */

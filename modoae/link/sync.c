@@ -58,6 +58,11 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 	s->frame.sync.max_len = l->cfg->max_len;
 	s->frame.sync.start = l->start;
 	s->frame.sync.mtu = oae_link_mtu(l);
+	s->frame.sync.kept = 0;
+	s->frame.sync.hash = 0;
+	s->frame.sync.last = 0;
+	if (opcode != OAE_SYNC_CHK)
+		oae_hold_tell(l, &s->frame, a);
 }
 
 /**
@@ -110,7 +115,7 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
 {
 	oae_note(a, why);
 	oae_hold_froze(l, a);
-	oae_window_froze(l);
+	oae_cong_froze(l);
 	/* Only the end that noticed the failure backs off. */
 	if (why != OAE_N_PEER_FROZE && l->backoff < OAE_MAX_BACKOFF)
 		l->backoff++;
@@ -207,7 +212,6 @@ void oae_forget_run(struct oae_link *l, struct oae_actions *a)
 	l->tx = l->start;
 	l->peer_rx = l->start;
 	l->await_done = false;
-	l->dirty = ~0ULL;
 	l->last_express = false;
 	l->unseen = false;
 	l->peer_closing = false;
@@ -369,6 +373,7 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->moved_at = now;
 	oae_mtu_changed(l);
 	oae_window_begin(l);
+	oae_cong_begin(l);
 	oae_number_begin(l);
 	sync_heard(l, now, a);
 }
@@ -420,12 +425,16 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	oae_offer_requeue(l);
 	oae_send_sync(l, OAE_SYNC_ACK, l->peer_ltag, a);
 
+	/* What the peer keeps is of the number that it has told of, and of this end. */
+	if (f->sync.kept && f->sync.peer_inc == l->inc && f->rx == l->tx)
+		a->told = f;
 	/* Other than an express, what is too long now can wait. */
 	if (settles && (oae_express_out(l) ||
 			(was_out && oae_mtu_fits(l, &oae_first_lane(l)->p))))
 		oae_offer_again(l, l->tx + 1, now, a);
 	else
 		oae_offer_pump(l, now, a);
+	a->told = NULL;
 	l->done_at = now;
 	if (l->await_done && oae_first_lane(l)->state != OAE_OFFER_OUT)
 		oae_send_commit(l, a);

@@ -30,7 +30,7 @@
 #define TIMER_ASKS	6	/* questions without an answer until the link freezes */
 #define TIMER_LONGS	2	/* REFLECTs that are long in vain until the path is asked */
 #define TIMER_REFLECTS	8	/* REFLECTs without progress of what is held, likewise */
-#define TIMER_PATIENCE	8	/* probe timeouts without progress, likewise */
+#define TIMER_PATIENCE	16	/* probe timeouts without progress, likewise */
 
 /* The probe timeout @t, at most @max, doubled with each failure that counts. */
 static u64 timer_doubled(const struct oae_link *l, u64 t, u64 max)
@@ -207,6 +207,7 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
 	if (rtt > l->cfg->dead)
 		return;
 	oae_peak_add(&l->longest, l, rtt < ~0U ? rtt : ~0U);
+	oae_peak_add(&l->shortest, l, rtt < ~0U ? ~rtt : 0);
 	if (!l->srtt || l->rtt_guessed) {
 		l->srtt = rtt | 1;
 		l->rttvar = rtt / 2;
@@ -247,6 +248,7 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->timer_at = 0;
 	l->heard_at = now;
 	l->longest.since = now;
+	l->shortest.since = now;
 	l->active_at = now;
 	l->asked_at = l->asked_at ? now : 0;
 	l->again_at = now;

@@ -188,7 +188,7 @@ void oae_run_apply(struct oae_tag *tag, struct oae_run *ev)
 	a->done = 0;
 }
 
-/* The link wants the digest of several slices. */
+/* The link wants the hash of several slices that are kept. */
 static void run_hashes(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash)
 {
 	struct oae_tag *tag = container_of(a, struct oae_run, a)->tag;
@@ -198,6 +198,14 @@ static void run_hashes(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash
 	for (i = 0; i < n; i++)
 		if (slot[i])
 			hash[i] = OAE_KEPT_CB(slot[i])->hash;
+}
+
+/* And of those of a message that is sent. */
+static void run_post_hashes(struct oae_actions *a, const struct oae_post *p, u64 *hash)
+{
+	const struct oae_msg *msg = p->handle;
+
+	memcpy(hash, msg->hash, p->nslices * sizeof(*hash));
 }
 
 /* There is no place for another op. */
@@ -302,6 +310,8 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->a.overflow = false;
 	ev->a.full = run_full;
 	ev->a.hashes = run_hashes;
+	ev->a.post_hashes = run_post_hashes;
+	ev->a.told = NULL;
 	ev->tag = tag;
 	oae_link_use(&tag->link,
 		     rcu_dereference_check(tag->node->cfg,

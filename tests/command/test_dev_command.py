@@ -102,14 +102,15 @@ class Looking(CommandTest):
         for row in proc:
             row["kid"] = f"0x{row['kid']:016x}"
         self.assertEqual(seen, proc)
+        self.assertTrue(all(0 < row["minrtt_us"] <= row["rtt_us"] for row in proc), proc)
         self.assertEqual(seen[0]["peer"], self.cable.mac_b)
         text = oae(self.a, "show").out
         self.assertIn(f"port va: {self.cable.mac_a} up, mtu 1500\n", text)
         head, line = text.splitlines()[1:]
         self.assertEqual(head.split(), "PORT PEER VC STATE WAY OFFER HOLD TX RX QUEUE UNREAD RTT"
-                         " AGE WINDOW REPAIRED FAILURES WAITS FOR".split())
+                         " AGE WINDOW CWND REPAIRED FAILURES WAITS FOR".split())
         self.assertEqual(line.split()[:4], ["va", self.cable.mac_b, "0", "OPEN"])
-        window = "{lanes}/{cwnd}/{window} +{repaired} +{failures}".format(**proc[0])
+        window = "{lanes}/{window} +{cwnd} +{repaired} +{failures}".format(**proc[0])
         self.assertRegex(line, r" [\d.]+ [mu]s +\d+ s +" + window + " +nothing$")
 
     def test_show_some(self):
@@ -341,9 +342,12 @@ class Metrics(Parses):
                             ("delivered_total", tag["rx"]),
                             ("queued_transactions", tag["queue"]),
                             ("unread_transactions", tag["unread"]),
-                            ("rtt_seconds", tag["rtt_us"] / 1e6), ("age_seconds", tag["age_s"]),
-                            ("lanes", tag["lanes"]), ("cwnd", tag["cwnd"]),
-                            ("window", tag["window"]), ("repaired_total", tag["repaired"]),
+                            ("rtt_seconds", tag["rtt_us"] / 1e6),
+                            ("minrtt_seconds", tag["minrtt_us"] / 1e6),
+                            ("age_seconds", tag["age_s"]),
+                            ("lanes", tag["lanes"]), ("window", tag["window"]),
+                            ("cwnd", tag["cwnd"]), ("ssthresh", tag["ssthresh"]),
+                            ("repaired_total", tag["repaired"]),
                             ("failures_total", tag["failures"])):
             self.assertEqual(families[f"oae_link_{name}"][2], {labels: value}, name)
         self.assertEqual(families["oae_link_info"][2],

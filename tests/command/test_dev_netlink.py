@@ -224,8 +224,12 @@ class Links(NetlinkTest):
             self.assertEqual([struct.unpack("I", link[kind])[0] for kind in (8, 9, 10, 11)],
                              [row[name] for name in ("rx", "tx", "unread", "queue")])
             self.assertEqual(struct.unpack("Q", link[13])[0], row["kid"])
-            self.assertEqual([link[kind][0] for kind in (16, 17, 18)],
-                             [row[name] for name in ("lanes", "cwnd", "window")])
+            self.assertEqual([link[kind][0] for kind in (16, 18)],
+                             [row[name] for name in ("lanes", "window")])
+            self.assertEqual([struct.unpack("I", link[kind])[0] for kind in (17, 27)],
+                             [row[name] for name in ("cwnd", "ssthresh")])
+            self.assertEqual([struct.unpack("Q", link[kind])[0] // 1000 for kind in (12, 28)],
+                             [row[name] for name in ("rtt_us", "minrtt_us")])
             self.assertEqual([struct.unpack("Q", link[kind])[0] for kind in (19, 20)],
                              [row[name] for name in ("repaired", "failures")])
             self.assertEqual([text(link[kind]) for kind in (21, 26)],

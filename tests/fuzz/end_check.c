@@ -489,6 +489,8 @@ static void check_offer(struct end *e, const struct oae_send *s)
 	if (p && !f->flags != !(p->flags & OAE_POST_EXPRESS))
 		if (!(f->flags & OAE_F_RESUME))
 			fuzz_breach("OFFER of %u, flags %x", f->seq, f->flags);
+	if (f->flags & OAE_F_RESUME && f->seq != e->link.run_tx + 1)
+		fuzz_breach("OFFER of %u, of which no earlier run has left any", f->seq);
 	*last = next;
 
 	if (nothing) {
@@ -819,17 +821,15 @@ static void check_timer(const struct end *e)
 		fuzz_breach("DONE asked for, and no timer for it");
 }
 
-/* 4.11: how much of the window is used. */
+/* 4.11: how many frames may be under way. */
 static void check_window(const struct end *e)
 {
 	const struct oae_link *l = &e->link;
 
 	if (l->state != OAE_OPEN)
 		return;
-	if (!l->cwnd || l->cwnd > l->win || l->undo_cwnd > l->win)
-		fuzz_breach("%u may be under way of %u", l->cwnd, l->win);
-	if (!l->burst || l->burst > OAE_MAX_SLICES)
-		fuzz_breach("%u slices at once", l->burst);
+	if (!l->cwnd || l->cwnd > OAE_WINDOW_MAX * OAE_MAX_SLICES)
+		fuzz_breach("%u frames may be under way", l->cwnd);
 }
 
 /**

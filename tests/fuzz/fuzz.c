@@ -68,6 +68,9 @@ static void say_body(const struct oae_frame *f)
 		       (unsigned long long)f->sync.inc,
 		       (unsigned long long)f->sync.peer_inc, f->sync.start,
 		       f->sync.max_len, f->sync.mtu);
+		if (f->sync.kept)
+			printf(" keeps %llx, last %u", (unsigned long long)f->sync.kept,
+			       f->sync.last);
 		break;
 	case OAE_OFFER:
 		printf(" slice %u, %u bytes", f->slice, f->length);

@@ -143,10 +143,12 @@ static enum oae_bad expected(const u8 *b, size_t have, size_t total)
 		return OAE_BAD_FIELD;
 	if (have < hdr + own_body(b))
 		return OAE_BAD_SHORT;
-	/* What a SYNC keeps free. */
+	/* What a SYNC keeps free, and the last slice, or none. */
 	for (i = 30; b[1] <= 3 && i < 64; i++)
-		if (b[hdr + i])
+		if ((i < 40 || i > 56) && b[hdr + i])
 			return OAE_BAD_FIELD;
+	if (b[1] <= 3 && b[hdr + 56] > 63 && b[hdr + 56] < 255)
+		return OAE_BAD_FIELD;
 	return OAE_BAD_NONE;
 }
 
@@ -168,7 +170,9 @@ static void check_fields(const struct oae_frame *f, const u8 *b, size_t have)
 		fuzz_breach("via is not what the frame says");
 	if (b[1] <= 3 && (f->sync.max_len != be(p + 20, 4) ||
 			  f->sync.start != be(p + 24, 4) ||
-			  f->sync.mtu != be(p + 28, 2)))
+			  f->sync.mtu != be(p + 28, 2) || f->sync.last != p[56] ||
+			  f->sync.kept != get_unaligned_be64(p + 40) ||
+			  f->sync.hash != get_unaligned_be64(p + 48)))
 		fuzz_breach("a field of SYNC is not what the frame says");
 	if (b[1] == 13 && p[0] & 0x10 &&
 	    (f->hello.flags != p[0] || f->hello.mtu != be(p + 4, 2) ||

@@ -76,6 +76,25 @@ static u8 kind(const struct end *e, bool answer, u32 seq, unsigned int how)
 	return values[how];		/* the others: OAE_MESSAGE, 0 */
 }
 
+/* Slices of what the end offers next: none, LAST, all, or one that is another. */
+static void sync_kept(const struct oae_post *p, unsigned int how, struct oae_frame *f)
+{
+	unsigned int i, n, last = p->nslices - 1;
+	u64 hash[OAE_MAX_SLICES], first;
+	u32 off;
+
+	/* What is not cut yet may be longer than any frame. */
+	if (!how || !p->nslices || p->kind != OAE_MESSAGE || p->slice_max > END_MTU_MAX)
+		return;
+	for (i = 0, off = 0; i <= last; i++, off += n) {
+		n = p->len - off < p->slice_max ? p->len - off : p->slice_max;
+		hash[i] = h_slice(NULL, NULL, H_OF(p->handle), i, off, n, &first);
+	}
+	f->sync.kept = how == 2 ? ~0ULL >> (63 - last) : 1ULL << last;
+	f->sync.hash = oae_kept_hash(f->sync.kept, hash) + (how == 3);
+	f->sync.last = last;
+}
+
 static void sync_body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 		      struct oae_frame *f)
 {
@@ -95,6 +114,7 @@ static void sync_body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 	f->sync.max_len = max_lens[BITS(how, 6, 2)];
 	f->sync.mtu = mtus[BITS(raw, 0, 3)];
 	f->sync.caps = BITS(raw, 3, 3);
+	sync_kept(&oae_first_lane(l)->p, BITS(raw, 6, 2), f);
 }
 
 /* Bytes that are not the same for another slice, transaction or variant. */

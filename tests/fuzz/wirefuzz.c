@@ -198,6 +198,27 @@ static struct wire_frame frame(struct peer *p, uint8_t opcode)
 	};
 }
 
+/* Tell what is kept: mostly that, else anything. */
+static void put_kept(const struct peer *p, uint8_t *body)
+{
+	uint8_t hashes[OAE_MAX_SLICES * 8];
+	unsigned int i, n = 0;
+
+	if (once_in(4)) {
+		memcpy(body + OAE_SYNC_OFF_KEPT, random_bytes, 16);
+		body[OAE_SYNC_OFF_LAST] = once_in(2) ? OAE_SYNC_NO_LAST : dice_below(&dice, 64);
+		return;
+	}
+	if (!p->have || p->seq != p->rx + 1)
+		return;
+	for (i = 0; i < OAE_MAX_SLICES; i++)
+		if (p->have >> i & 1)
+			put64(hashes + 8 * n++, p->hash[i]);
+	put64(body + OAE_SYNC_OFF_KEPT, p->have);
+	put64(body + OAE_SYNC_OFF_HASH, wire_hash(hashes, 8 * n, 0));
+	body[OAE_SYNC_OFF_LAST] = p->slices ? p->slices - 1 : OAE_SYNC_NO_LAST;
+}
+
 static void say_sync(struct peer *p, uint8_t opcode, uint32_t dst)
 {
 	static const uint32_t max_lens[] = { 65536, 65536, 65536, 0, 100,
@@ -212,6 +233,7 @@ static void say_sync(struct peer *p, uint8_t opcode, uint32_t dst)
 	put32(body + OAE_SYNC_OFF_MAX_LEN, max_lens[dice_below(&dice, 6)]);
 	put32(body + OAE_SYNC_OFF_START, once_in(20) ? extreme(0xffffffff) : 0);
 	put16(body + OAE_SYNC_OFF_MTU, mtus[dice_below(&dice, 10)]);
+	put_kept(p, body);
 	f.dst_ltag = dst;
 	f.payload = body;
 	f.length = sizeof(body);
@@ -393,6 +415,7 @@ static void say_anything(struct peer *p)
 	f.length = lengths[opcode];
 	if (opcode <= OAE_SYNC_CHK && !once_in(8)) {
 		memcpy(sync, random_bytes, OAE_SYNC_OFF_ZERO);
+		memcpy(sync + OAE_SYNC_OFF_KEPT, random_bytes, 16);
 		f.payload = sync;
 	}
 	/* A number, or what was heard; a map and a mark only where they may be. */

@@ -150,7 +150,8 @@ class Peer:     # pylint: disable=too-many-instance-attributes
              "src_ltag": self.ltag, "dst_ltag": self.far_ltag, "tx": self.tx, "rx": self.rx}
         if opcode in (oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK):
             body = {name: given.pop(name) for name in
-                    ("inc", "peer_inc", "max_len", "start", "mtu", "caps") if name in given}
+                    ("inc", "peer_inc", "max_len", "start", "mtu", "caps", "kept", "hash_", "last")
+                    if name in given}
             body = {"inc": self.inc, "peer_inc": self.far_inc, "max_len": self.max_len,
                     "start": self.start, "mtu": self.mtu, "caps": self.caps} | body
             f["payload"] = oae.sync_body(**body)

@@ -300,9 +300,9 @@ class Host:     # pylint: disable=too-many-public-methods
         names = head.split()
         rows = [dict(zip(names, line.split(None, len(names) - 1))) for line in lines]
         for row in rows:
-            for name in ("vc", "rx", "tx", "unread", "queue", "rtt_us", "age_s", "lanes", "cwnd",
-                         "window", "repaired", "failures", "since_ms", "until_ms", "unread_bytes",
-                         "idle_ms"):
+            for name in ("vc", "rx", "tx", "unread", "queue", "rtt_us", "minrtt_us", "age_s",
+                         "lanes", "window", "cwnd", "ssthresh", "repaired", "failures", "since_ms",
+                         "until_ms", "unread_bytes", "idle_ms"):
                 row[name] = int(row[name])
             row["kid"] = int(row["kid"], 16)
         return rows

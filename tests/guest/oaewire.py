@@ -11,6 +11,7 @@ ETHERTYPE = 0x88B5
 VERSION = 2
 HDR_LEN = 48
 MAX_SLICES = 64
+NO_LAST = 255               # of a SYNC: the last slice is not kept
 
 SYNC, SYNC_ACK, SYNC_CHK, CLOSE, CLOSE_ACK, OFFER, REFLECT, COMMIT, REFUSE, READY = range(1, 11)
 DONE, HELLO, NOLINK, PATH, ASK, ACK = range(12, 18)     # 11 is free
@@ -101,15 +102,21 @@ def cut(data, slice_max):
     return [data[n:n + slice_max] for n in range(0, len(data), slice_max)]
 
 
-_SYNC = struct.Struct(">QQIIIH34s")
+_SYNC = struct.Struct(">QQIIIH10sQQB7s")
 _HELLO = struct.Struct(">BBHHHIHH6sH")
 _HEADER = struct.Struct(">BBBBHBBIIIIIBBBBIIQ")
 
 
 def sync_body(inc, peer_inc=0, max_len=65536, start=0, mtu=1500,      # pylint: disable=R0913,R0917
-              caps=0, rest=b""):
-    """The payload of a SYNC, SYNC_ACK or SYNC_CHK; rest: what should be zeros."""
-    return _SYNC.pack(inc, peer_inc, caps, max_len, start, mtu, rest)
+              caps=0, kept=0, hash_=0, last=0, zero=b"", rest=b""):
+    """The payload of a SYNC, SYNC_ACK or SYNC_CHK; zero, rest: what should be zeros."""
+    return _SYNC.pack(inc, peer_inc, caps, max_len, start, mtu, zero, kept, hash_, last, rest)
+
+
+def kept(slices, only, last=NO_LAST):
+    """What a SYNC tells if these slices are kept."""
+    return {"kept": sum(1 << n for n in only), "last": last, "hash_": xxh64(
+        b"".join(xxh64(slices[n], n).to_bytes(8, "big") for n in sorted(only)))}
 
 
 def pack_body(messages, count=None, lengths=None, zero=0):
@@ -249,6 +256,9 @@ class Frame:  # pylint: disable=too-many-instance-attributes
     max_len = property(lambda self: self._sync(3), doc="SYNC*: largest transaction")
     start = property(lambda self: self._sync(4), doc="SYNC*: tx before the first")
     mtu = property(lambda self: self._sync(5), doc="SYNC*: bytes after the Ethernet header")
+    kept = property(lambda self: self._sync(7), doc="SYNC*: slices of rx + 1 that are kept")
+    hash_ = property(lambda self: self._sync(8), doc="SYNC*: the hash of their hashes")
+    last = property(lambda self: self._sync(9), doc="SYNC*: the last of them, or NO_LAST")
     have = property(lambda self: int.from_bytes(self.payload, "big"), doc="ACK: slices that are here")
 
     @property

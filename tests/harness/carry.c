@@ -23,6 +23,25 @@ static void hashes(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash)
 		hash[i] = h_hash(now_running, seq, i);
 }
 
+static void post_hashes(struct oae_actions *a, const struct oae_post *p, u64 *hash)
+{
+	h_id id = H_OF(p->handle);
+	struct h_tx *tx = h_at_link(now_running, id);
+	u32 off, n, i = 0;
+	u64 first;
+
+	(void)a;
+	if (!tx || tx->kind != OAE_MESSAGE || tx->len != p->len) {
+		h_fail(now_running, id, "the hashes of #, which the link has not got");
+		memset(hash, 0, p->nslices * sizeof(*hash));
+		return;
+	}
+	for (off = 0; i < p->nslices; off += n, i++) {
+		n = tx->len - off < p->slice_max ? tx->len - off : p->slice_max;
+		hash[i] = h_slice(now_running, tx, id, i, off, n, &first);
+	}
+}
+
 /**
  * h_begin() - begin an event, with no actions
  * @ev: the event
@@ -35,6 +54,8 @@ void h_begin(struct h_event *ev)
 	ev->a->overflow = false;
 	ev->a->full = full;
 	ev->a->hashes = hashes;
+	ev->a->post_hashes = post_hashes;
+	ev->a->told = NULL;
 	now_running = ev;
 	ev->now = oae_conn_begin(&ev->conn, &ev->end->link, h_paths ? h_paths(ev) : NULL,
 				 ev->now);

@@ -190,6 +190,9 @@ void h_keep(struct h_event *ev, unsigned int slice);
 void h_drop(struct h_event *ev);
 /* The hash of a slice that is kept; anything if it is not. */
 u64 h_hash(struct h_event *ev, u32 seq, unsigned int slice);
+/* The hash of a slice that is sent; of slice 0 also its first bytes. */
+u64 h_slice(struct h_event *ev, const struct h_tx *tx, h_id id, unsigned int slice,
+	    u32 off, u32 len, u64 *first);
 /* Compute the verb in slice 0 of @ev->seq: the reason to refuse it, or 0 and its answer's bytes. */
 u16 h_compute(struct h_event *ev, u16 *reply);
 /* A transaction is delivered, taken or applied; @tx is NULL if the peer is hostile. */
@@ -225,9 +228,6 @@ H_OPTIONAL struct oae_paths *h_paths(struct h_event *ev);
 H_OPTIONAL void h_paths_end(struct h_event *ev);
 /* Called before queued transactions are posted. */
 H_OPTIONAL void h_more(struct h_event *ev);
-/* For h_cut(): the hash of a slice; of slice 0 also its first bytes. */
-H_OPTIONAL u64 h_slice(struct h_event *ev, const struct h_tx *tx, h_id id,
-		       unsigned int slice, u32 off, u32 len, u64 *first);
 /* Send a complete frame; @tx: OFFER: its transaction; REFLECT: the half behind it. */
 H_OPTIONAL void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *tx,
 		       h_id id);

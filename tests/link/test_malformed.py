@@ -131,8 +131,9 @@ def cases(peer):
         yield f"{name} from ltag 0", "field", peer.frame(opcode, src_ltag=0)
         yield f"{name}, short", "field", peer.frame(opcode, src_ltag=fresh, payload=body[:-1])
         yield f"{name}, long", "field", peer.frame(opcode, src_ltag=fresh, payload=body + b"\0")
-        yield f"{name}, not zero where it is free", "field", peer.frame(
-            opcode, src_ltag=fresh, payload=oae.sync_body(peer.inc, peer.far_inc, rest=bytes(33) + b"\1"))
+        for lie in ({"zero": b"\1"}, {"rest": bytes(6) + b"\1"}, {"last": 64}, {"last": 254}):
+            yield f"{name}, {lie}", "field", peer.frame(
+                opcode, src_ltag=fresh, payload=oae.sync_body(peer.inc, peer.far_inc, **lie))
 
     yield "via: not for this host", "not_mine", commit(flags=oae.VIA, via=VIA)
     yield "to a group address", "not_mine", commit(dst=bytes.fromhex("030ae0000001"))

@@ -129,7 +129,7 @@ RUN = {state: {
     oae.ACK: Expect(note="old_seq"),
 } for state in OPEN_STATES}
 RUN["OFFERING"] |= {
-    oae.ACK: Expect((oae.OFFER,), note="gap_heard reoffered"),
+    oae.ACK: Expect((oae.OFFER,), note="gap_heard repaired reoffered"),
     oae.CLOSE: Expect((), ("CLOSE_RECD", "out", "-")),
     oae.REFLECT: Expect((oae.COMMIT,), ("OPEN", "-", "-")),
     oae.REFUSE: Expect((), ("OPEN", "parked", "-"), "parked"),
@@ -152,7 +152,7 @@ RUN["CLOSE_SENT"] |= {
 }
 RUN["CLOSE_RECD"] |= {
     oae.CLOSE: Expect(),
-    oae.ACK: Expect((oae.OFFER,), note="gap_heard reoffered"),
+    oae.ACK: Expect((oae.OFFER,), note="gap_heard repaired reoffered"),
     oae.REFLECT: Expect((oae.COMMIT,), changed("CLOSE_RECD", offer="-")),
     oae.REFUSE: Expect((oae.OFFER,), note="parked"),
 }

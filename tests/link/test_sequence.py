@@ -304,33 +304,38 @@ class Sequence(OneScript):
         peer.silence()
         self.assertEqual(self.tag(peer)["state"], "OPEN")
 
-    def test_ask_for_last_after_a_freeze(self):
-        """After a freeze the LAST slice alone asks, with RESUME, what the peer has kept."""
+    def test_resume_what_is_kept(self):
+        """After a freeze only what the peer does not keep is sent, with RESUME; at least LAST."""
         peer = self.peer().open()
-        self.post(peer, b"something before it")
         self.post(peer, BIG)
-        peer.accept(seq=1)
-        first, slices = peer.take(seq=2)
-        peer.anew()
-        peer.expect(oae.OFFER, seq=2, slice=3, flags=oae.RESUME | oae.LAST)
+        first, slices = peer.take(seq=1)
+        peer.freeze()
+        peer.resolve(**oae.kept(slices, (0, 2)))
+        peer.expect(oae.OFFER, seq=1, slice=1, flags=oae.RESUME)
+        peer.expect(oae.OFFER, seq=1, slice=3, flags=oae.RESUME | oae.LAST)
+        peer.freeze()
+        peer.resolve(**oae.kept(slices, range(4), 3))
+        peer.expect(oae.OFFER, seq=1, slice=3, flags=oae.RESUME | oae.LAST)
         peer.silence()
         peer.reflect(first, slices)
-        peer.expect(oae.COMMIT, tx=2)
+        peer.expect(oae.COMMIT, tx=1)
 
-    def test_no_resume_after_another_content(self):
-        """seq has had another content in the run before: the peer may have kept that."""
+    def test_no_resume_of_another_content(self):
+        """What the peer keeps is of another content, or of a longer one: all slices are sent."""
         peer = self.peer().open()
         self.post(peer, b"something before it")
         peer.accept(seq=1)
         peer.expect(oae.COMMIT)
         writer = self.a.start_write(BIG[::-1], vc=peer.vc)
-        peer.take(seq=2)
+        _, slices = peer.take(seq=2)
         peer.freeze()
         self.interrupt(writer)
         self.post(peer, BIG)
-        peer.resolve()
-        self.assertEqual(b"".join(peer.take(seq=2, slice=0, flags=0)[1]), BIG)
-        peer.anew()
+        peer.resolve(**oae.kept(slices, (0, 1)))
+        _, slices = peer.take(seq=2, slice=0, flags=0)
+        self.assertEqual(b"".join(slices), BIG)
+        peer.freeze()
+        peer.resolve(**oae.kept(slices, (0, 1), 4))
         self.assertEqual(peer.accept(seq=2, slice=0, flags=0), BIG)
 
     def test_asked(self):
@@ -568,11 +573,13 @@ class Sequence(OneScript):
         peer.expect(oae.REFLECT, payload=oae.reflect_body(mixed))
 
     def test_resume_after_freeze(self):
-        """After a freeze the slices kept serve an offer with RESUME."""
+        """After a freeze the slices kept are told of, and serve an offer with RESUME."""
         peer = self.peer().open()
         peer.offer(BIG, only=[0, 1, 3])
         peer.expect(oae.ACK, have=0b1011)
-        peer.anew()
+        told = oae.kept(oae.cut(BIG, 1452), (0, 1, 3), 3)
+        for frame in (peer.freeze(), peer.resolve()):
+            self.assertEqual({name: getattr(frame, name) for name in told}, told)
         self.assertEqual(self.tag(peer)["hold"], "kept")
         peer.send(oae.ASK, seq=1)       # in this run nothing of it has come
         peer.expect(oae.ACK, have=0)
@@ -580,6 +587,19 @@ class Sequence(OneScript):
         peer.expect(oae.ACK, have=0b1011)
         peer.offer(BIG, only=[2], flags=oae.RESUME)
         peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG, 1452)))
+
+    def test_kept_is_dropped(self):
+        """The first OFFER without RESUME drops what was kept, for the whole run."""
+        peer = self.peer().open()
+        peer.offer(BIG, only=[0, 1])
+        peer.expect(oae.ACK, have=0b0011)
+        peer.anew()
+        peer.offer(BIG[::-1], only=[3])
+        peer.expect(oae.ACK, have=0b1000)
+        peer.offer(BIG[::-1], only=[2], flags=oae.RESUME)
+        peer.expect(oae.ACK, have=0b1100)
+        peer.offer(BIG[::-1], only=[0, 1])
+        peer.expect(oae.REFLECT, payload=oae.reflect_body(oae.cut(BIG[::-1], 1452)))
 
     def test_slices_that_disagree(self):
         """A slice beyond LAST, or another LAST, is counted and dropped."""

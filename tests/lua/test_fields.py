@@ -161,6 +161,8 @@ class Header(FieldTest):
         self.see(raw[:91], wire=126, bad=None, sync__inc=None, sync__mtu=None, payload=raw[62:91])
         self.see(raw[:92], wire=126, bad=None, sync__mtu=1500, sync__zero=None, payload=None)
         self.see(raw[:96], wire=126, bad=None, sync__mtu=1500, sync__zero=bytes(4), payload=None)
+        self.see(raw[:118], wire=126, bad=None, sync__zero=bytes(10), sync__kept=None)
+        self.see(raw[:119], wire=126, bad=None, sync__kept="0x0000000000000000", sync__last=0)
         self.check()
         self.assertTrue(all("oae.note.cut" in got for got in tshark(self.capture)))
 
@@ -173,7 +175,16 @@ class Bodies(FieldTest):
                 sync__inc="0x0123456789abcdef", sync__peer_inc="0xfedcba9876543210", sync__caps=
                 "0x00000005", sync__window=5, sync__packs=0, sync__paths=0, sync__gateway=0,
                 sync__met=0, sync__max_len=65536, sync__start=4294967295,
-                sync__mtu=9000, sync__zero=bytes(34))
+                sync__mtu=9000, sync__kept="0x0000000000000000", sync__last=0,
+                sync__hash="0x0000000000000000", sync__zero=[bytes(10), bytes(7)])
+        self.see(frame(oae.SYNC_ACK, tx=4, rx=9, payload=oae.sync_body(
+            1, **oae.kept([b"a", b"b", b"c"], (0, 2), 2))),
+            sync__kept="0x0000000000000005", sync__last=2,
+            sync__hash=f"0x{oae.kept([b'a', b'', b'c'], (0, 2))['hash_']:016x}",
+            info="SYNC_ACK: my ltag 11111111, yours 22222222, committed #4, "
+            "delivered #9, I keep slices 0 2 (from 0) of #10")
+        self.see(frame(oae.SYNC, rx=9, payload=oae.sync_body(1, **oae.kept([b"a", b"b"], (1,)))),
+                 bad=None, sync__kept="0x0000000000000002", sync__last=255)
         self.see(frame(oae.SYNC, tx=4, rx=9, payload=oae.sync_body(1, caps=0xffffffff)),
                  sync__window=63, sync__packs=1, sync__paths=1, sync__gateway=1, sync__met=1,
                  info="SYNC: my ltag 11111111, yours 22222222, committed #4, "
@@ -262,7 +273,7 @@ class Bodies(FieldTest):
                 (oae.CLOSE, {"reason": oae.POLICY}, "CLOSE: you are turned away, POLICY"),
                 (oae.CLOSE_ACK, {}, "CLOSE_ACK: I have forgotten the link"),
                 (oae.OFFER, {"seq": 4, "slice": 2, "payload": b"12", "flags": 5},
-                 "OFFER: #4, slice 3 of ?, 2 bytes, express, keep what you have"),
+                 "OFFER: #4, slice 3 of ?, 2 bytes, express, what you keep is of this"),
                 (oae.COMMIT, {"tx": 4, "flags": oae.WANT_DONE},
                  "COMMIT: #4, say when it is delivered"),
                 (oae.REFUSE, {"seq": 4}, "REFUSE: #4, BUSY: no room now, READY will follow"),
@@ -395,8 +406,9 @@ class Bad(FieldTest):
                 ("bad_field", offer(marks=1)), ("bad_field", offer(map=1)),
                 ("bad_field", offer(marks=3)), ("bad_field", frame(oae.COMMIT, marks=2)),
                 ("bad_field", frame(oae.DONE, marks=2)), ("bad_field", frame(oae.CLOSE, pn=1)),
-                ("bad_field", frame(oae.SYNC, payload=oae.sync_body(1, 2, rest=b"\1"))),
-                ("bad_field", frame(oae.SYNC, payload=oae.sync_body(1, 2, rest=bytes(33) + b"\1"))),
+                ("bad_field", frame(oae.SYNC, payload=oae.sync_body(1, 2, zero=b"\1"))),
+                ("bad_field", frame(oae.SYNC, payload=oae.sync_body(1, 2, rest=bytes(6) + b"\1"))),
+                ("bad_field", frame(oae.SYNC_ACK, payload=oae.sync_body(1, 2, last=64))),
                 ("bad_field", offer(zero=1)), ("bad_field", offer(zero=255)),
                 ("bad_field", offer(slice=64)), ("bad_field", frame(oae.SYNC, zero=1)),
                 ("bad_field", frame(oae.COMMIT, slice=1)), ("bad_field", frame(oae.SYNC, src_ltag=0)),

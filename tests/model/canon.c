@@ -102,7 +102,7 @@ static void pack_frame(struct naming *s, const struct m_scenario *sc,
 	b[3] = f->slice | f->line << 6;
 	b[4] = f->piece;
 	b[5] = f->first;
-	b[6] = f->opcode == OAE_REFLECT ? f->reply : f->opcode == OAE_ACK ? f->have : f->marks;
+	b[6] = f->opcode == OAE_REFLECT ? f->reply : f->opcode == OAE_OFFER ? f->marks : f->have;
 	b[7] = f->digest >> 8;
 	b[8] = f->digest;
 	b[9] = f->tx - sc->start;
@@ -126,7 +126,7 @@ static void unpack_frame(const struct m_scenario *sc, const u8 *b,
 	f->line = b[3] >> 6;
 	f->piece = b[4];
 	f->first = b[5];
-	f->have = f->opcode == OAE_ACK ? b[6] : 0;
+	f->have = f->opcode == OAE_ACK || m_is_sync(f->opcode) ? b[6] : 0;
 	f->marks = f->opcode == OAE_OFFER ? b[6] : 0;
 	f->reply = f->opcode == OAE_REFLECT ? b[6] : 0;
 	f->digest = b[7] << 8 | b[8];
@@ -288,15 +288,13 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 
 static u8 *pack_lane(const struct oae_link *l, u32 i, u8 *out)
 {
-	u32 seq = l->tx + i, place = oae_place(l, seq);
-	const struct oae_lane *n = oae_lane(l, seq);
+	const struct oae_lane *n = oae_lane(l, l->tx + i);
 	bool there = i <= (l->pair ? l->npairs : 1u);
 
 	memset(out, 0, LANE_BYTES);
 	if (there) {
-		out[0] = l->dirty >> place & 1;
 		if (i <= l->nlanes) {
-			out[0] |= n->state << 1 | n->due << 4 | n->again << 7;
+			out[0] = n->state << 1 | n->due << 4 | n->again << 7;
 			out[1] = n->doubt | n->offered << 1 | (n->p.kind == OAE_VOID) << 2 |
 				 n->sent << 3 | n->resume << 6 | n->ready << 7;
 			out[2] = (uintptr_t)n->p.handle;
@@ -409,14 +407,11 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 
 static void unpack_lane(struct m_world *w, struct oae_link *l, u32 i, const u8 *in)
 {
-	u32 seq = l->tx + i;
-	struct oae_lane *n = oae_lane(l, seq);
+	struct oae_lane *n = oae_lane(l, l->tx + i);
 
 	if (i > (l->pair ? l->npairs : 1u))
 		return;
 	memset(n, 0, sizeof(*n));
-	if (in[0] & 1)
-		l->dirty |= 1ULL << oae_place(l, seq);
 	if (i <= l->nlanes) {
 		n->state = in[0] >> 1 & 7;
 		n->due = in[0] >> 4 & 7;
@@ -489,7 +484,6 @@ static const u8 *unpack_window(struct m_world *w, unsigned int who, const u8 *in
 	u16 last;
 	u8 first;
 
-	l->dirty = 0;
 	if (in[0] & 1) {
 		l->pair = e->pairs;
 		l->npairs = H_LANES;
@@ -657,7 +651,7 @@ static const u8 *unpack_txs(struct m_world *w, const u8 *in)
 		tx->offered_to = *in & 15;
 		tx->other = *in++ >> 4;
 		tx->answered = tx->other;
-		tx->len = M_LEN;
+		tx->len = m_len(w->sc, i + 1);
 		tx->next = 0;
 		/* It was given back, and waits behind those that were given back before. */
 		if (!tx->at_link && !tx->ended && !tx->lost)

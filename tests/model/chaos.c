@@ -41,7 +41,7 @@ struct part {
 	u8 half;		/* not offered, not lent: 0 none, 1 posted, 2 waiting */
 	bool next;
 	bool confirmed, await_done, last_express, closing, close_sent;
-	bool peer_closing, down, asked, clean, ready_due, crossed, turn;
+	bool peer_closing, down, asked, ready_due, crossed, turn;
 	bool aside, unwanted;
 	u8 void_in;		/* 1 the offer is recalled, 2 to be posted again */
 	bool said;
@@ -209,7 +209,6 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 	l->peer_closing = p->peer_closing;
 	l->down = p->down;
 	l->asked_at = p->asked || p->state != 2;
-	l->dirty = p->clean ? 0 : ~0ULL;
 	l->ready_due = p->ready_due;
 	l->asks = p->asks;
 	l->reflects = p->reflects;
@@ -749,7 +748,6 @@ static void any_part(struct part *p)
 	p->peer_closing = !upto(8);
 	p->down = !upto(8);
 	p->asked = upto(2);
-	p->clean = upto(2);
 	p->ready_due = upto(2);
 	p->due = upto(2) ? 0 : upto(OAE_DUE_ASK + 1);
 	p->asks = upto(2) ? 0 : upto(256);

@@ -132,7 +132,7 @@ static unsigned int hints(const struct m_world *w, unsigned int who, u16 *acts)
 
 		if (lane->state != OAE_OFFER_OUT || lane->due || !lane->offered)
 			continue;
-		acts[n++] = M_ACT(M_HINT, who, M_HINT_OF(i, OAE_DUE_REPEAT));
+		acts[n++] = M_ACT(M_HINT, who, M_HINT_OF(i, OAE_DUE_REST));
 		acts[n++] = M_ACT(M_HINT, who, M_HINT_OF(i, OAE_DUE_ASK));
 	}
 	return n;

@@ -6,7 +6,7 @@
 #define PIECES		M_PIECE(M_TXS + 1, 0)
 #define DIGEST_BUCKETS	0x20000
 
-/* All that can be heard: any mixture of pieces. */
+/* All that can be heard, or kept: any mixture of pieces. */
 static u64 *digest_of;
 static unsigned int ndigests;
 static struct numbered {
@@ -46,6 +46,29 @@ static bool is_piece(unsigned int p, unsigned int n)
 	return M_PIECE_ID(p) && M_PIECE_N(p) >= n;
 }
 
+/* Of slices of which one is the last that is kept, and perhaps another before it. */
+static void add_kept(unsigned int before, unsigned int last)
+{
+	unsigned int i, j;
+	u64 hash[2];
+
+	for (i = 0; i < PIECES; i++) {
+		if (!is_piece(i, last + 1))
+			continue;
+		hash[0] = m_slice_hash(i, last);
+		if (before == last) {
+			add_digest(hash, 1);
+			continue;
+		}
+		hash[1] = hash[0];
+		for (j = 0; j < PIECES; j++) {
+			hash[0] = m_slice_hash(j, before);
+			if (is_piece(j, last + 1))
+				add_digest(hash, 2);
+		}
+	}
+}
+
 /**
  * m_digests() - number all digests there can be; once, at first
  */
@@ -76,6 +99,11 @@ void m_digests(void)
 			}
 		}
 	}
+	/* Those from slice 0 on are like a whole. */
+	add_kept(1, 1);
+	add_kept(2, 2);
+	add_kept(0, 2);
+	add_kept(1, 2);
 }
 
 /**
@@ -106,17 +134,17 @@ u64 m_digest_value(u16 number)
 
 /**
  * m_whole() - the digest of a transaction
- * @id: which
- * @n: slices it is cut into
+ * @piece: which, cut how
+ * @n: its slices
  *
  * Return: the digest.
  */
-u64 m_whole(u8 id, u8 n)
+u64 m_whole(u8 piece, u8 n)
 {
-	u64 hash[M_SLICES];
+	u64 hash[M_SLICES] = { 0 };
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		hash[i] = m_slice_hash(M_PIECE(id, n), i);
+		hash[i] = m_slice_hash(piece, i);
 	return oae_whole_digest(hash, n);
 }

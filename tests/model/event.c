@@ -34,8 +34,10 @@ static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
 	tx->from = who;
 	tx->kind = kind;
 	tx->flags = flags;
-	tx->len = M_LEN;
+	tx->len = m_len(w->sc, w->ntx);
 	tx->n = kind == OAE_MESSAGE ? w->sc->slices : 1;
+	if (tx->len < M_LEN)
+		tx->n--;
 	tx->at_link = true;
 	w->posted[who]++;
 	m_event(&ev, w, who, &a);
@@ -383,11 +385,16 @@ static void crash(struct m_world *w, unsigned int who)
 static void hint(struct h_event *ev, unsigned int arg)
 {
 	struct oae_link *l = &ev->end->link;
+	struct oae_lane *n = oae_lane(l, l->tx + 1 + (arg >> 1));
 
 	if (ev->conn.paths)
 		ev->conn.back = ev->conn.paths->used;
-	oae_lane_due(l, oae_lane(l, l->tx + 1 + (arg >> 1)),
-		     arg & 1 ? OAE_DUE_ASK : OAE_DUE_REPEAT);
+	if (arg & 1) {
+		oae_lane_due(l, n, OAE_DUE_ASK);
+	} else {
+		n->rest |= oae_slice_highest(n->sent);
+		oae_lane_due(l, n, OAE_DUE_REST);
+	}
 	oae_offer_pump(l, M_NOW, ev->a);
 	oae_finish(l, M_NOW, ev->a);
 }

@@ -58,7 +58,8 @@
 #define M_MTU_NARROW	128
 #define M_MTU_VIA	(M_MTU_WIDE - OAE_VIA_LEN)	/* through the gateway */
 #define M_VAIN		8		/* questions, or REFLECTs, of the timer: it gives up */
-#define M_LEN		150		/* bytes of every transaction */
+#define M_LEN		150		/* bytes of every transaction, see m_len() */
+#define M_NO_LAST	63		/* OAE_SYNC_NO_LAST */
 #define M_ANSWER	16		/* bytes of every verb's answer */
 
 /* The cookie of an end without a tag for its peer's ltag (4.6). */
@@ -124,6 +125,7 @@ enum m_kind {
  * @leave: times that an end is told that its gateway leaves; it may come again
  * @window: transactions under way, each way; 0 is 1
  * @parts: slices of a transaction that the network bears at once, 0: all
+ * @begins: the second transaction, of three slices, begins with the first, of two
  * @asks: no end has heard of room, and each asks for it before it sends several slices
  * @narrow: times that an end's window becomes 1, or what it was
  * @start: tx before the first transaction
@@ -146,7 +148,7 @@ struct m_scenario {
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u8 lines, vc, carrier;
 	u8 window, parts, narrow;
-	bool asks;
+	bool asks, begins;
 	u32 start;
 	u16 walks;
 	u8 levels;
@@ -159,13 +161,13 @@ struct m_frame {
 	u32 src, dst;
 	u32 tx, rx, seq;
 	u16 mtu;
-	u16 digest;		/* REFLECT: number of the digest, see m_digest() */
+	u16 digest;		/* REFLECT, SYNC: number of the digest, see m_digest() */
 	u8 opcode, flags, reason;
 	u8 kind;		/* of questions and answers about a content: enum oae_kind */
-	u8 slice;
+	u8 slice;		/* SYNC: the last of those that are kept */
 	u8 piece;		/* OFFER: which transaction, cut how: M_PIECE() */
 	u8 first;		/* REFLECT, OFFER: of which transaction */
-	u8 have;		/* ACK: slices that are here */
+	u8 have;		/* ACK: slices that are here; SYNC: that are kept */
 	u8 marks;		/* OFFER: OAE_M_ANSWER, or none */
 	u8 caps;
 	u8 reply;		/* REFLECT: the half that is given, or 1 + the word */
@@ -324,6 +326,8 @@ bool m_frame_long(const struct m_frame *m);
 void m_to_wire(struct m_world *w, unsigned int to, const struct m_frame *f);
 void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		unsigned int to, struct oae_frame *f);
+u8 m_piece(const struct m_world *w, u8 id);
+u32 m_len(const struct m_scenario *sc, u8 id);
 void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p);
 void m_fill_void(const struct m_world *w, u8 id, struct oae_post *p);
 void m_queue(struct m_world *w, u8 id);
@@ -405,7 +409,7 @@ void m_digests(void);
 u16 m_digest(u64 digest);
 u64 m_digest_value(u16 number);
 u64 m_slice_hash(u8 piece, unsigned int slice);
-u64 m_whole(u8 id, u8 n);
+u64 m_whole(u8 piece, u8 n);
 
 /* reduce.c */
 void m_reduce_link(const struct m_scenario *sc, struct oae_link *l);

@@ -6,12 +6,6 @@
  */
 #include "model.h"
 
-/* May a transaction have more slices than one? */
-static bool sliced(const struct m_scenario *sc)
-{
-	return sc->slices > 1 || m_lengths(sc);
-}
-
 /*
  * Of a lane in flight: what would be sent again. What is told by the numbers of frames only
  * changes how many may be under way.
@@ -25,11 +19,13 @@ static void reduce_lane(const struct m_scenario *sc, const struct oae_link *l,
 	n->lacks = 0;
 	n->refused = 0;
 	n->asks = false;
+	n->lost = false;
 	n->repeated = false;
 	if (n->recalled != OAE_RECALL_BACK)
 		n->recalled = n->recalled ? OAE_E_SIGNAL : 0;
 	if (n->state != OAE_OFFER_OUT || l->state != OAE_OPEN) {
 		n->sent = 0;
+		n->rest = 0;
 		n->ready = false;
 	}
 	if (n->state == OAE_OFFER_NONE)
@@ -41,14 +37,14 @@ static void reduce_lane(const struct m_scenario *sc, const struct oae_link *l,
 		n->resume = false;
 	}
 	/* Of an express it says that it is in flight. */
-	if (!sliced(sc) && !oae_post_express(&n->p))
+	if (!oae_post_express(&n->p))
 		n->again = false;
 	/* Only what may be too long for any cut. */
 	if (!sc->most)
 		n->doubt = false;
 }
 
-/* The network bears as many as the window has. */
+/* The network bears all that the window has, or as many frames as the scenario says. */
 static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 {
 	unsigned int i;
@@ -57,16 +53,15 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 		l->given = 0;
 		l->ndue = 0;
 	}
-	l->recover = l->tx + l->given;
 	l->room = 0;
 	l->room_to = l->tx + (sc->asks ? 0 : OAE_WINDOW_MAX);
 	l->wary = sc->asks;
-	l->reorder = 0;
+	l->reorder = false;
+	l->recover = 0;
+	l->out_pn = 0;
 	l->undo_cwnd = 0;
-	l->cwnd = l->state == OAE_OPEN ? l->win : OAE_WINDOW_MAX;
-	l->ssthresh = OAE_WINDOW_MAX;
-	l->burst = sc->parts ?: OAE_MAX_SLICES;
-	l->burst_thresh = OAE_MAX_SLICES;
+	l->cwnd = sc->parts ?: OAE_WINDOW_MAX * OAE_MAX_SLICES;
+	l->ssthresh = l->cwnd;
 	l->cwnd_acked = 0;
 	/* What is in their place has a place of its own now. */
 	if (l->pair) {
@@ -168,9 +163,6 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	reduce_window(sc, l);
 	if (!l->next_valid)
 		memset(&l->next, 0, sizeof(l->next));
-	/* Only RESUME asks for it. */
-	if (!sliced(sc))
-		l->dirty = ~0ULL;
 	/* Only what may be forgotten. */
 	if (!sc->dead && !sc->ways)
 		l->unseen = false;
@@ -456,6 +448,12 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 		return from_run;
 	}
 
+	/* What is kept is looked at by an end that resolves. */
+	if (!w->arbitrary && (!to_run || e->link.state == OAE_OPEN)) {
+		f->have = 0;
+		f->digest = 0;
+		f->slice = 0;
+	}
 	/* Counters of another incarnation are not looked at. */
 	if (!e->tag || f->peer_inc != e->link.inc ||
 	    (leans(w) && !sync_counts(e, f))) {
@@ -544,7 +542,6 @@ static void numbers_back(struct m_world *w, unsigned int from, u32 n)
 	l->run_tx -= n;
 	l->peer_rx -= n;
 	l->done_seq -= n;
-	l->recover -= n;
 	p->rx -= n;
 	p->run_rx -= n;
 	p->unplaced = p->unplaced >> n | p->unplaced << (OAE_WINDOW_MAX - n);

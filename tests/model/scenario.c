@@ -46,6 +46,9 @@ const struct m_scenario m_quick[] = {
 	{ "slices-express", { "x", "" }, .cap = 3, .slices = 2, .cancel = true, .dup = true },
 	{ "crash-raw", { "e", "" }, COMMON, .raw = true, .crash = 1 },
 	{ "slices", { "a", "" }, .cap = 3, .slices = 2, .cancel = true },
+	/* Two contents of slices on one number, over freezes; the whole of one begins another. */
+	{ "slices-two", { "aa", "" }, .cap = 2, .slices = 2, .cancel = true },
+	{ "slices-begin", { "aa", "" }, .cap = 2, .slices = 3, .begins = true, .cancel = true },
 	{ "cut-swap", { "s", "s" }, .cap = 2, .slices = 1, .cut = 1 },
 	{ "forge", { "e", "" }, COMMON, .crash = 1, .forge = true },
 	{ "wanted", { "w", "" }, COMMON, .dead = true, .crash = 1 },

@@ -48,6 +48,9 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 		n += snprintf(buf + n, len - n, " inc %llu, yours %llu",
 			      (unsigned long long)f->inc,
 			      (unsigned long long)f->peer_inc);
+	if (m_is_sync(f->opcode) && f->have)
+		n += snprintf(buf + n, len - n, ", keeps %x, last %d", f->have,
+			      f->slice == M_NO_LAST ? -1 : f->slice);
 	if (f->opcode >= OAE_OFFER && f->opcode != OAE_CLOSE)
 		n += snprintf(buf + n, len - n, " seq %d", (s32)f->seq);
 	if (f->opcode == OAE_OFFER && f->kind != OAE_VOID)

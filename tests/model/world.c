@@ -193,6 +193,9 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 		/* A cookie comes without these. */
 		f->sync.max_len = m->mtu ? cfg.max_len : 0;
 		f->sync.start = m->mtu ? sc->start : 0;
+		f->sync.kept = m->have;
+		f->sync.hash = m->have ? m_digest_value(m->digest) : 0;
+		f->sync.last = m->slice == M_NO_LAST ? OAE_SYNC_NO_LAST : m->slice;
 	} else if (m->opcode == OAE_OFFER) {
 		f->slice = m->slice;
 		f->marks = m->marks;
@@ -238,6 +241,9 @@ static void send_frame(const struct h_event *ev, const struct oae_frame *f, u8 p
 		m.peer_inc = f->sync.peer_inc;
 		m.mtu = f->sync.mtu;
 		m.caps = f->sync.caps;
+		m.have = f->sync.kept;
+		m.digest = m.have ? m_digest(f->sync.hash) : 0;
+		m.slice = f->sync.last == OAE_SYNC_NO_LAST ? M_NO_LAST : f->sync.last;
 	} else if (f->opcode == OAE_OFFER) {
 		m.kind = f->kind;
 		m.slice = f->slice;
@@ -262,16 +268,42 @@ static void send_frame(const struct h_event *ev, const struct oae_frame *f, u8 p
 
 /* --- an end ---------------------------------------------------------------------- */
 
+/**
+ * m_piece() - how the slices of a transaction are named
+ * @w: the world
+ * @id: which
+ *
+ * Return: the name of its pieces, as it is cut.
+ */
+u8 m_piece(const struct m_world *w, u8 id)
+{
+	if (w->sc->begins && id == 1)
+		return M_PIECE(2, M_SLICES);
+	return M_PIECE(id, w->tx[id - 1].n);
+}
+
+/**
+ * m_len() - how long a transaction is
+ * @sc: the scenario
+ * @id: which
+ *
+ * Return: bytes.
+ */
+u32 m_len(const struct m_scenario *sc, u8 id)
+{
+	return sc->begins && id == 1 ? M_LEN / M_SLICES * (M_SLICES - 1) : M_LEN;
+}
+
 void m_fill_post(const struct m_world *w, u8 id, struct oae_post *p)
 {
 	const struct m_tx *tx = &w->tx[id - 1];
 
 	memset(p, 0, sizeof(*p));
 	p->handle = H_HANDLE(id);
-	p->digest = m_whole(id, tx->n);
-	p->first = id;
-	p->len = M_LEN;
-	p->slice_max = (M_LEN + tx->n - 1) / tx->n;
+	p->digest = m_whole(m_piece(w, id), tx->n);
+	p->first = M_PIECE_ID(m_piece(w, id));
+	p->len = m_len(w->sc, id);
+	p->slice_max = (p->len + tx->n - 1) / tx->n;
 	p->nslices = tx->n;
 	p->kind = tx->kind;
 	p->reply = tx->kind == OAE_VERB ? M_ANSWER : 0;
@@ -355,6 +387,16 @@ u64 h_hash(struct h_event *ev, u32 seq, unsigned int slice)
 	return m_slice_hash(here(ev)->slot[h_lane(seq)][slice], slice);
 }
 
+u64 h_slice(struct h_event *ev, const struct h_tx *tx, h_id id, unsigned int slice, u32 off,
+	    u32 len, u64 *first)
+{
+	(void)tx;
+	(void)off;
+	(void)len;
+	(void)first;
+	return m_slice_hash(m_piece(ev->world, id), slice);
+}
+
 void h_drop(struct h_event *ev)
 {
 	memset(here(ev)->slot[h_lane(ev->seq)], 0, M_SLICES);
@@ -379,10 +421,8 @@ u16 h_compute(struct h_event *ev, u16 *reply)
 
 void h_send(struct h_event *ev, struct oae_frame *f, struct h_tx *htx, h_id id)
 {
-	const struct m_tx *tx = (const struct m_tx *)htx;
-
 	if (f->opcode == OAE_OFFER) {
-		send_frame(ev, f, tx ? M_PIECE(id, tx->n) : 0, 0);
+		send_frame(ev, f, htx ? m_piece(ev->world, id) : 0, 0);
 	} else if (f->opcode == OAE_REFLECT && f->kind == OAE_VERB) {
 		if (f->length != OAE_REFLECT_LEN + M_ANSWER)
 			h_fail(ev, 0, "REFLECT with too much or too little behind it");

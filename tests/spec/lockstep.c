@@ -383,6 +383,13 @@ static void kept_hashes(struct oae_actions *a, u32 seq, unsigned int n, u64 *has
 	(void)hash;
 }
 
+static void post_hashes(struct oae_actions *a, const struct oae_post *p, u64 *hash)
+{
+	(void)a;
+	(void)p;
+	(void)hash;
+}
+
 static void collect(struct oae_actions *a, struct effects *x)
 {
 	struct said sent;
@@ -425,12 +432,10 @@ static void set_window(struct oae_link *l, int lost)
 	struct oae_lane *n;
 	u32 i;
 
-	l->cwnd = l->state == OAE_OPEN ? l->win : OAE_WINDOW_MAX;
-	l->ssthresh = OAE_WINDOW_MAX;
-	l->burst = OAE_MAX_SLICES;
-	l->burst_thresh = OAE_MAX_SLICES;
+	l->cwnd = OAE_WINDOW_MAX * OAE_MAX_SLICES;
+	l->ssthresh = l->cwnd;
 	l->room_to = l->tx + OAE_WINDOW_MAX;
-	l->reorder = 0;
+	l->reorder = false;
 	l->undo_cwnd = 0;
 	l->pn = PN;
 	l->offer.pn = PN;
@@ -555,6 +560,8 @@ static void happen(int who, const char *event, const int *arg,
 	a.overflow = false;
 	a.full = carry_out;
 	a.hashes = kept_hashes;
+	a.post_hashes = post_hashes;
+	a.told = NULL;
 	now_at.who = who;
 	now_at.s = &s;
 	now_at.x = x;

@@ -107,6 +107,9 @@ static inline struct oae_frame sample(u8 opcode)
 		f.sync.max_len = 0x00010000;
 		f.sync.start = 0xfffffff0;
 		f.sync.mtu = 1500;
+		f.sync.kept = 0xfedcba9876543210ULL;
+		f.sync.hash = 0x1122334455667788ULL;
+		f.sync.last = 63;
 		break;
 	case OAE_CLOSE:
 		f.reason = OAE_R_POLICY;

@@ -47,6 +47,16 @@ static inline void kept_hashes(struct oae_actions *some, u32 seq, unsigned int n
 		hash[i] = 1000 + i;
 }
 
+/* The post whose slices are not like those that slice() makes. */
+static const char *unlike __attribute__((unused));
+
+static inline void post_hashes(struct oae_actions *some, const struct oae_post *p, u64 *hash)
+{
+	/* More than it has. */
+	kept_hashes(some, 0, OAE_MAX_SLICES, hash);
+	hash[0] += p->handle == unlike;
+}
+
 static inline void clear(void)
 {
 	memset(&a, 0xa5, sizeof(a));
@@ -56,6 +66,8 @@ static inline void clear(void)
 	a.overflow = false;
 	a.full = NULL;
 	a.hashes = kept_hashes;
+	a.post_hashes = post_hashes;
+	a.told = NULL;
 }
 
 /* --- what came of the last event --- */
@@ -369,6 +381,21 @@ static inline struct oae_frame resolved(void)
 
 	f.src_ltag = l.peer_ltag + 0x100;
 	return f;
+}
+
+/* The hash of slices that are kept. */
+static inline u64 hash_of(u64 kept)
+{
+	u64 hash[OAE_MAX_SLICES];
+
+	kept_hashes(&a, 0, OAE_MAX_SLICES, hash);
+	return oae_kept_hash(kept, hash);
+}
+
+/* The peer has resolved, and keeps these slices of its next number. */
+static inline struct oae_frame keeps(u64 kept, u8 last)
+{
+	return BUT(resolved(), f.sync.kept = kept, f.sync.hash = hash_of(kept), f.sync.last = last);
 }
 
 /* A run fails, and the next begins. */

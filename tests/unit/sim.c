@@ -96,6 +96,9 @@ const char *sim_frame_text(const struct oae_frame *f, char *buf, size_t len)
 		n += snprintf(buf + n, len - n, " inc %04x/%04x start %u",
 			      (u16)f->sync.inc, (u16)f->sync.peer_inc,
 			      f->sync.start);
+	if (oae_is_sync(f->opcode) && f->sync.kept)
+		n += snprintf(buf + n, len - n, " keeps %llx, last %u",
+			      (unsigned long long)f->sync.kept, f->sync.last);
 	if (f->opcode == OAE_ASK && f->length)
 		n += snprintf(buf + n, len - n, " of %u bytes", f->length);
 	snprintf(buf + n, len - n, "%s%s%s%s",

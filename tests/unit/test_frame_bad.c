@@ -127,8 +127,9 @@ TEST(test_flip_every_bit)
 		}
 		/* Of the digest and the payload: by the digest, but for what a SYNC keeps free. */
 		for (at = OAE_OFF_DIGEST; at < w.len; at++) {
-			bool free = op <= OAE_SYNC_CHK &&
-				    at >= OAE_HDR_LEN + OAE_SYNC_OFF_ZERO;
+			size_t off = at - OAE_HDR_LEN;
+			bool free = op <= OAE_SYNC_CHK && at >= OAE_HDR_LEN + OAE_SYNC_OFF_ZERO &&
+				    (off < OAE_SYNC_OFF_KEPT || off >= OAE_SYNC_OFF_ZERO2);
 
 			w.b[at] ^= 0x10;
 			assert_int_equal(receive(&out, &w),
@@ -245,8 +246,16 @@ TEST(test_field)
 		{ OAE_PATH, OAE_OFF_PN, 4, 1, OAE_BAD_FIELD },
 		/* what a SYNC keeps free */
 		{ OAE_SYNC, OAE_HDR_LEN + OAE_SYNC_OFF_ZERO, 1, 1, OAE_BAD_FIELD },
-		{ OAE_SYNC_ACK, OAE_HDR_LEN + 40, 1, 1, OAE_BAD_FIELD },
+		{ OAE_SYNC, OAE_HDR_LEN + 39, 1, 1, OAE_BAD_FIELD },
+		{ OAE_SYNC_ACK, OAE_HDR_LEN + 57, 1, 1, OAE_BAD_FIELD },
 		{ OAE_SYNC_CHK, OAE_HDR_LEN + OAE_SYNC_LEN - 1, 1, 1, OAE_BAD_FIELD },
+		/* slices that are kept, and the last of them */
+		{ OAE_SYNC, OAE_HDR_LEN + OAE_SYNC_OFF_KEPT, 4, 0xffffffff, OAE_BAD_NONE },
+		{ OAE_SYNC, OAE_HDR_LEN + OAE_SYNC_OFF_LAST, 1, 0, OAE_BAD_NONE },
+		{ OAE_SYNC_ACK, OAE_HDR_LEN + OAE_SYNC_OFF_LAST, 1, 63, OAE_BAD_NONE },
+		{ OAE_SYNC, OAE_HDR_LEN + OAE_SYNC_OFF_LAST, 1, 64, OAE_BAD_FIELD },
+		{ OAE_SYNC_CHK, OAE_HDR_LEN + OAE_SYNC_OFF_LAST, 1, 254, OAE_BAD_FIELD },
+		{ OAE_SYNC_ACK, OAE_HDR_LEN + OAE_SYNC_OFF_LAST, 1, 255, OAE_BAD_NONE },
 	};
 	size_t i;
 	u8 *p;

@@ -404,7 +404,7 @@ LINK_TEST(test_kinds_disagree)
 	/* Nor do slices of a message, of the run before, serve a half. */
 	rcv(slice(0, 0));
 	anew();
-	rcv(BUT(offer_kind(OAE_SWAP), f.flags |= OAE_F_RESUME));
+	rcv(offer_kind(OAE_SWAP));
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
 	assert_int_equal(count_op(OAE_OP_KEEP), 1);
 	assert_int_equal(l.half.state, OAE_HALF_LENT);

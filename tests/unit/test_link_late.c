@@ -358,37 +358,6 @@ LINK_TEST(test_slices_disagree)
 	assert_int_equal(op(OAE_OP_DELIVER)->slice, 5);
 }
 
-/* RESUME: slices of an earlier run, of the same sort, and no others. */
-LINK_TEST(test_resume)
-{
-	unsigned int what;
-
-	for (what = 0; what < 4; what++) {
-		u8 flags = END | (what == 3 ? 0 : OAE_F_RESUME) |
-			   (what == 1 ? X : 0);
-		u8 first = what == 2 ? X : 0;
-
-		open_link(state);
-		rcv(slice(0, first));
-		anew();
-		rcv(slice(1, flags));
-		assert_int_equal(count_op(OAE_OP_DISCARD), !!what);
-		assert_int_equal(!!sent(OAE_REFLECT), !what);
-		if (what)
-			assert_int_equal(sent(OAE_ACK)->frame.have, 2);
-	}
-}
-
-/* What is kept and lies behind LAST is of another content, whatever RESUME says. */
-LINK_TEST(test_resume_behind_last)
-{
-	rcv(slice(1, 0));
-	anew();
-	rcv(slice(0, END | OAE_F_RESUME));
-	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
-	assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest_of(1));
-}
-
 /* LAST says how many slices there are, ANSWER asks: each may be without the other. */
 LINK_TEST(test_answer_asks)
 {
@@ -766,21 +735,23 @@ LINK_TEST(test_ack_of_nothing)
 LINK_TEST(test_ack_old)
 {
 	post(&x, 3, 0);
-	rcv(BUT(answer(OAE_ACK), f.ack--, f.have = 1));
-	assert_nothing_but(OAE_N_OLD_CONTENT);
+	rcv(BUT(answer(OAE_ACK), f.ack--, f.have = 3, f.marks = 0));
+	assert_nothing_but(OAE_N_GAP_HEARD);
 	assert_int_equal(l.pn, 3);
 	clear();
 	oae_link_ask(&l, &a);
-	/* Not heard is the third, though the fourth is. */
-	rcv(BUT(answer(OAE_ACK), f.map = 6, f.have = 1));
-	assert_nothing_but(OAE_N_OLD_CONTENT);
-	rcv(BUT(answer(OAE_ACK), f.map = 1, f.have = 5));
+	/* The second is missing, and the third was sent after it. */
+	rcv(BUT(answer(OAE_ACK), f.map = 5, f.have = 5));
 	assert_int_equal(sent(OAE_OFFER)->slices, 2);
+	assert_int_equal(l.pn, 5);
+	/* That is about what was sent before. */
+	rcv(BUT(answer(OAE_ACK), f.ack = 4, f.have = 5));
+	assert_nothing_but(OAE_N_GAP_HEARD);
+	rcv(BUT(answer(OAE_ACK), f.ack = 4, f.have = 7));
+	assert_int_equal(a.nops + a.nsends, 0);
 	/* ASK was heard, and not what it asks for. */
 	fire_at(now + 10 * MS);
 	assert_int_equal(sent(OAE_ASK)->frame.pn, 6);
-	rcv(BUT(answer(OAE_ACK), f.ack = 4, f.have = 5));
-	assert_nothing_but(OAE_N_OLD_CONTENT);
 	ack(5);
 	assert_int_equal(sent(OAE_OFFER)->slices, 2);
 	/* The other way round. */
@@ -795,7 +766,6 @@ WINDOW_TEST(test_ack_of_waiting)
 {
 	u32 tx;
 
-	grow();
 	tx = l.tx;
 	post_verbs(1, 2);
 	post_some(3, 5);
@@ -822,45 +792,6 @@ LINK_TEST(test_refused_since)
 	assert_int_equal(noted(OAE_N_PARKED), 1);
 }
 
-/* Of what was reversed while the link was frozen the peer may have slices. */
-LINK_TEST(test_resume_reversed)
-{
-	post(&y, 1, 0);
-	rcv(answer(OAE_REFLECT));
-	post(&x, 4, 0);
-	port_down();
-	assert_int_equal(cancel(&x), 0);
-	rcv(resolved());
-	post(&y, 4, 0);
-	assert_int_equal(sent(OAE_OFFER)->slices, 15);
-	anew();
-	assert_int_equal(sent(OAE_OFFER)->slices, 15);
-}
-
-/* All frames of a number say RESUME in a run, or none. */
-LINK_TEST(test_resume_stays)
-{
-	post(&y, 1, 0);
-	rcv(answer(OAE_REFLECT));
-	post(&x, 4, 0);
-	anew();
-	assert_int_equal(sent(OAE_OFFER)->slices, 8);
-	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
-	ack(0);					/* LAST was lost */
-	assert_int_equal(sent(OAE_OFFER)->slices, 8);
-	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
-	ack(12);
-	assert_int_equal(sent(OAE_OFFER)->slices & ~3ULL, 0);
-	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
-	refuse(OAE_R_BUSY);
-	rcv(frame(OAE_READY));
-	assert_int_equal(sent(OAE_OFFER)->slices, 15);
-	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
-	ack(7);
-	assert_int_equal(sent(OAE_OFFER)->slices, 8);
-	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
-}
-
 /* A REFLECT of what is committed: the peer has not heard of that, or it is late. */
 LINK_TEST(test_reflect_of_committed)
 {
@@ -881,7 +812,7 @@ LINK_TEST(test_reflect_of_committed)
 	assert_nothing_but(OAE_N_OLD_SEQ);
 }
 
-/* LAST alone asks only where slices may have been kept: first in a run. */
+/* READY says that there is room: nothing asks for it, and all slices go. */
 LINK_TEST(test_offered_again_whole)
 {
 	post(&y, 1, 0);
@@ -889,22 +820,6 @@ LINK_TEST(test_offered_again_whole)
 	post(&x, 4, 0);
 	refuse(OAE_R_BUSY);
 	rcv(frame(OAE_READY));
-	assert_int_equal(sent(OAE_OFFER)->slices, 15);
-	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
-
-	anew();
-	assert_int_equal(sent(OAE_OFFER)->slices, 8);
-	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
-	refuse(OAE_R_BUSY);
-	rcv(frame(OAE_READY));
-	assert_int_equal(sent(OAE_OFFER)->slices, 15);
-
-	open_link(state);			/* waits: nobody has kept any */
-	post(&y, 1, 0);
-	rcv(answer(OAE_REFLECT));
-	port_down();
-	post(&x, 4, 0);
-	rcv(resolved());
 	assert_int_equal(sent(OAE_OFFER)->slices, 15);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 }
@@ -946,10 +861,7 @@ LINK_TEST(test_limits)
 	assert_false(oae_link_wants(&l));
 }
 
-/*
- * Cut anew, it is another content to a peer that kept slices of the old cut.
- * And only what was asked for, while it is asked for, is taken.
- */
+/* Only what was asked to be cut anew, while it is, is taken. */
 LINK_TEST(test_resliced)
 {
 	struct oae_post p = {
@@ -963,9 +875,6 @@ LINK_TEST(test_resliced)
 	p.nslices = 4;
 	resliced(&p);	/* nobody asked */
 	assert_int_equal(a.nops + a.nsends, 0);
-	anew();
-	assert_int_equal(sent(OAE_OFFER)->frame.flags, OAE_F_RESUME);
-
 	set_mtu(600);
 	rcv(resolved());
 	assert_true(op(OAE_OP_RESLICE)->handle == &x);

@@ -150,7 +150,6 @@ WINDOW_TEST(test_alone)
 {
 	u32 tx;
 
-	grow();
 	tx = l.tx;
 	post(&x, 2, X);
 	post_some(1, 1);

@@ -201,10 +201,16 @@ static void kept_hashes(struct oae_actions *some, u32 seq, unsigned int n, u64 *
 		hash[i] = i;
 }
 
+static void post_hashes(struct oae_actions *some, const struct oae_post *p, u64 *hash)
+{
+	kept_hashes(some, 0, p->nslices, hash);
+}
+
 static void clear(void)
 {
 	memset(&a, 0, sizeof(a));
 	a.hashes = kept_hashes;
+	a.post_hashes = post_hashes;
 	ret = 0;
 }
 

@@ -437,13 +437,13 @@ static void answers_often(unsigned int n)
 	}
 }
 
-/* Answers come, and nothing of what is offered moves: eight PTO after the first of them, freeze. */
+/* Answers come, and nothing of what is offered moves: freeze 16 PTO after the first. */
 LINK_TEST(test_no_progress)
 {
 	unsigned int what;
 
 	post(&x, 3, 0);
-	answers_often(16);
+	answers_often(32);
 	fire_at(now + PTO / 2 - 1);
 	assert_int_equal(l.state, OAE_OPEN);
 	fire_at(now + 1);
@@ -454,7 +454,7 @@ LINK_TEST(test_no_progress)
 		open_link(state);
 		cfg.stall_min = PTO;
 		post(&x, 3, 0);
-		answers_often(15);
+		answers_often(31);
 		if (what == 0)
 			rcv(BUT(answer(OAE_ACK), f.have = 5, f.map = ~0U));
 		if (what == 1) {
@@ -467,7 +467,7 @@ LINK_TEST(test_no_progress)
 		}
 		if (what == 3)
 			rcv(BUT(answer(OAE_ACK), f.have = 0, f.map = ~0U));
-		answers_often(16);
+		answers_often(32);
 		assert_int_equal(l.state, what < 3 ? OAE_OPEN : OAE_SYNC_SENT);
 		answers_often(1);
 		assert_int_equal(l.state, OAE_SYNC_SENT);
@@ -476,7 +476,7 @@ LINK_TEST(test_no_progress)
 	/* No answers, no hurry. */
 	open_link(state);
 	post(&x, 3, 0);
-	fire_at(now + 8 * PTO);
+	fire_at(now + 16 * PTO);
 	assert_int_equal(l.state, OAE_OPEN);
 }
 

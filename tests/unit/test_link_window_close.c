@@ -85,7 +85,7 @@ WINDOW_TEST(test_close_parked_verb)
 WINDOW_TEST(test_close_queued)
 {
 	post_some(1, 2);
-	anew_wide();
+	anew_narrow();
 	assert_null(offered(2));
 	close_link();
 	assert_true(ended(&h[2], OAE_REVERSED));

@@ -145,6 +145,8 @@ WINDOW_TEST(test_verb_refused_reversed)
 /* What waits behind all that goes back first, so that it comes last. */
 WINDOW_TEST(test_verb_next_back)
 {
+	open_wide(PLACES, 4);
+	lend(PLACES);
 	post_verbs(1, 4);
 	post_some(5, 5);
 	assert_null(sent(OAE_OFFER));
@@ -158,7 +160,7 @@ WINDOW_TEST(test_verb_next_back)
 WINDOW_TEST(test_verb_not_given)
 {
 	post_verbs(1, 3);
-	anew_wide();
+	anew_narrow();
 	assert_non_null(offered(1));
 	assert_null(offered(2));
 	assert_int_equal(cancel(&h[2]), 0);
@@ -194,7 +196,8 @@ WINDOW_TEST(test_verb_queued_above)
 			post_some(3, 3);
 		else
 			post_verbs(3, 3);
-		anew_wide();
+		anew_narrow();
+		l.cwnd = PLACES;
 		/* The peer has room for the next one only. */
 		rcv(BUT(answer_to(OAE_REFLECT, 1), f.room = 2));
 		assert_int_equal(l.tx, 1);
@@ -231,7 +234,6 @@ WINDOW_TEST(test_verb_waits)
 {
 	unsigned int i;
 
-	grow();
 	post_verbs(1, 4);
 	for (i = 2; i <= 4; i++)
 		ack_number(l.tx + i, 1);
@@ -246,7 +248,6 @@ WINDOW_TEST(test_verb_waits)
 	reflect(l.tx + 1);
 	assert_null(sent(OAE_OFFER));
 	/* It is computed now; its answer is lost. */
-	l.cwnd = PLACES;
 	post_verbs(5, 7);
 	reflect(l.tx + 2);
 	reflect(l.tx + 3);

@@ -36,7 +36,6 @@ static int wide(void **state)
 {
 	open_window(state);
 	l.srtt = 2 * MS;
-	l.cwnd = PLACES;
 	return begin_paths();
 }
 
@@ -413,10 +412,11 @@ WIDE_TEST(test_answer_of_none)
 	assert_int_equal(loss->lost, 0);
 }
 
-/* The smoothed round trip is now this long. */
+/* A round trip is now this long, and so is the smoothed one. */
 static void trip(u64 ns)
 {
-	l.srtt = ns;
+	l.srtt = 0;
+	oae_rtt_sample(&l, ns);
 	ask(40);
 	heard(l.pn, 0);
 }
@@ -460,6 +460,11 @@ COUNT_TEST(test_queue)
 	trip(5 * MS);
 	trip(5 * MS);
 	assert_int_equal(loss->sent, 0);
+	/* A guess is no measure. */
+	l.rtt_guessed = true;
+	ask(40);
+	heard(l.pn, 0);
+	assert_int_equal(loss->sent, 33);
 }
 
 /* The first two of some lanes seem to be lost, since so many others were answered. */

@@ -308,6 +308,11 @@ static unsigned long long get_rtt(const struct link_row *l)
 	return l->rtt_us;
 }
 
+static unsigned long long get_min_rtt(const struct link_row *l)
+{
+	return l->minrtt_us;
+}
+
 static unsigned long long get_age(const struct link_row *l)
 {
 	return l->age_s;
@@ -318,14 +323,19 @@ static unsigned long long get_lanes(const struct link_row *l)
 	return l->lanes;
 }
 
+static unsigned long long get_window(const struct link_row *l)
+{
+	return l->window;
+}
+
 static unsigned long long get_cwnd(const struct link_row *l)
 {
 	return l->cwnd;
 }
 
-static unsigned long long get_window(const struct link_row *l)
+static unsigned long long get_ssthresh(const struct link_row *l)
 {
-	return l->window;
+	return l->ssthresh;
 }
 
 static unsigned long long get_repaired(const struct link_row *l)
@@ -352,12 +362,17 @@ static const struct link_metric link_metrics[] = {
 	  get_unread, false },
 	{ "oae_link_rtt_seconds", "gauge", "smoothed round trip, 0 not measured yet", get_rtt,
 	  true },
+	{ "oae_link_minrtt_seconds", "gauge", "shortest round trip of late, 0 not measured yet",
+	  get_min_rtt, true },
 	{ "oae_link_age_seconds", "gauge", "since the link was made", get_age, false },
 	{ "oae_link_lanes", "gauge", "transactions under way", get_lanes, false },
-	{ "oae_link_cwnd", "gauge", "the most that may be under way: the part of the window in use",
+	{ "oae_link_window", "gauge",
+	  "the most transactions under way that both ends agreed on, 0 not known", get_window,
+	  false },
+	{ "oae_link_cwnd", "gauge", "congestion window: frames with content that may be under way",
 	  get_cwnd, false },
-	{ "oae_link_window", "gauge", "the most under way that both ends agreed on, 0 not known",
-	  get_window, false },
+	{ "oae_link_ssthresh", "gauge", "up to here cwnd doubles with each round trip",
+	  get_ssthresh, false },
 	{ "oae_link_repaired_total", "counter", "lost frames offered again without a freeze",
 	  get_repaired, false },
 	{ "oae_link_failures_total", "counter", "freezes that the link has recovered from",

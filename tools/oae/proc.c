@@ -280,8 +280,10 @@ static bool link_parse(const struct table *t, unsigned int row, struct link_row 
 	l->way = table_cell(t, row, "way");
 	l->kid = table_cell(t, row, "kid");
 	l->lanes = newer_number(t, row, "lanes");
-	l->cwnd = newer_number(t, row, "cwnd");
 	l->window = newer_number(t, row, "window");
+	l->cwnd = newer_number(t, row, "cwnd");
+	l->ssthresh = newer_number(t, row, "ssthresh");
+	l->minrtt_us = newer_number(t, row, "minrtt_us");
 	l->repaired = newer_number(t, row, "repaired");
 	l->failures = newer_number(t, row, "failures");
 	l->waits = table_cell(t, row, "waits");
@@ -323,14 +325,17 @@ static void link_line(const struct nlattr *const *attrs, void *data)
 		attr_text(attrs[OAE_NL_LINK_STATE]), attr_text(attrs[OAE_NL_LINK_OFFER]),
 		attr_text(attrs[OAE_NL_LINK_HOLD]), mac[0], mac[1], mac[2], mac[3], mac[4],
 		mac[5], attr_text(attrs[OAE_NL_LINK_WAY]));
-	fprintf(data, " %llu %llu %llu %llu %llu 0x%016llx %llu",
+	fprintf(data, " %llu %llu %llu %llu %llu",
 		attr_number(attrs[OAE_NL_LINK_RX]), attr_number(attrs[OAE_NL_LINK_TX]),
 		attr_number(attrs[OAE_NL_LINK_UNREAD]), attr_number(attrs[OAE_NL_LINK_QUEUE]),
-		attr_number(attrs[OAE_NL_LINK_RTT]) / 1000, attr_number(attrs[OAE_NL_LINK_KID]),
+		attr_number(attrs[OAE_NL_LINK_RTT]) / 1000);
+	newer_put(data, attrs[OAE_NL_LINK_MIN_RTT], 1000);
+	fprintf(data, " 0x%016llx %llu", attr_number(attrs[OAE_NL_LINK_KID]),
 		attr_number(attrs[OAE_NL_LINK_AGE]));
 	newer_put(data, attrs[OAE_NL_LINK_LANES], 1);
-	newer_put(data, attrs[OAE_NL_LINK_CWND], 1);
 	newer_put(data, attrs[OAE_NL_LINK_WINDOW], 1);
+	newer_put(data, attrs[OAE_NL_LINK_CWND], 1);
+	newer_put(data, attrs[OAE_NL_LINK_SSTHRESH], 1);
 	newer_put(data, attrs[OAE_NL_LINK_REPAIRED], 1);
 	newer_put(data, attrs[OAE_NL_LINK_FAILURES], 1);
 	newer_text(data, attrs[OAE_NL_LINK_WAITS]);
@@ -355,8 +360,8 @@ static bool links_dump(struct table *t)
 		return false;
 	out = open_memstream(&t->text, &len);
 	if (out) {
-		fputs("port vc state offer hold peer way rx tx unread queue rtt_us kid age_s "
-		      "lanes cwnd window repaired failures waits since_ms until_ms "
+		fputs("port vc state offer hold peer way rx tx unread queue rtt_us minrtt_us kid "
+		      "age_s lanes window cwnd ssthresh repaired failures waits since_ms until_ms "
 		      "unread_bytes idle_ms says\n", out);
 		netlink_talk(&n, netlink_request(&n, OAE_NL_LINK_GET, true), link_line, out, &why);
 		fclose(out);

@@ -43,7 +43,8 @@ struct link_row {
 	const char *port, *peer, *state, *offer, *hold, *way, *kid;
 	unsigned char mac[6];
 	unsigned long long vc, rx, tx, unread, queue, rtt_us, age_s;
-	unsigned long long lanes, cwnd, window, repaired, failures;	/* 0: an older module */
+	/* 0: an older module */
+	unsigned long long minrtt_us, lanes, window, cwnd, ssthresh, repaired, failures;
 	const char *waits, *says;	/* NULL or "-": likewise, or nothing */
 	unsigned long long since_ms;
 };

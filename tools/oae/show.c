@@ -37,7 +37,8 @@ static const char doc[] =
 	"HOLD: what comes in: partial, held, refused, kept.\n"
 	"TX, RX: number of the last transaction committed, delivered.\n"
 	"QUEUE, UNREAD: transactions that wait for their turn, for a reader.\n"
-	"WINDOW: transactions under way, the most that may be now, and the most agreed on.\n"
+	"WINDOW: transactions under way, and the most that both ends agreed on.\n"
+	"CWND: frames with a content that may be under way, as the network bears them.\n"
 	"REPAIRED: lost frames that were offered again without a freeze.\n"
 	"FAILURES: freezes that the link has recovered from.\n"
 	"WAITS FOR: why it stands still, since when, until when; and what keeps its peer waiting "
@@ -51,8 +52,8 @@ static const char doc[] =
 	"asks by.\n"
 	"\n"
 	"JSON: an array of objects, one a link, with the columns of /proc/net/modoae/tags: "
-	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, kid, age_s, "
-	"lanes, cwnd, window, repaired, failures, waits (port, carrier, gateway, answer, settling, "
+	"port, vc, state, offer, hold, peer, way, rx, tx, unread, queue, rtt_us, minrtt_us, kid, age_s, "
+	"lanes, window, cwnd, ssthresh, repaired, failures, waits (port, carrier, gateway, answer, settling, "
 	"room, words, half, flight, confirm; - nothing), since_ms, until_ms (0: not known, never), "
 	"unread_bytes, idle_ms (nothing was read for so long), says (the sentence). "
 	"With -p also owners: an array of objects with pid, fd and command; and an "
@@ -136,7 +137,7 @@ static void listener_row(struct grid *g, const struct owner *o)
 		snprintf(vc, sizeof(vc), "%d", o->vc);
 	snprintf(who, sizeof(who), "%s/%u", o->command, o->pid);
 	grid_add(g, o->port, o->peer, vc, "LISTEN", "-", "-", "-", "-", "-", "-", "-", "-", "-",
-		 "-", "-", "-", "-", who);
+		 "-", "-", "-", "-", "-", who);
 }
 
 /* @owners: NULL if they were not asked for. */
@@ -165,7 +166,7 @@ static void links_json(const struct links *l, const struct filter *f, const stru
 static void link_row(struct grid *g, const struct link_row *l, const char *owner)
 {
 	char vc[8], tx[24], rx[24], queue[24], unread[24], rtt[UNIT_LEN], old[UNIT_LEN];
-	char window[72] = "-", repaired[24] = "-", failures[24] = "-";
+	char window[48] = "-", cwnd[24] = "-", repaired[24] = "-", failures[24] = "-";
 
 	snprintf(vc, sizeof(vc), "%llu", l->vc);
 	snprintf(tx, sizeof(tx), "%llu", l->tx);
@@ -173,13 +174,14 @@ static void link_row(struct grid *g, const struct link_row *l, const char *owner
 	snprintf(queue, sizeof(queue), "%llu", l->queue);
 	snprintf(unread, sizeof(unread), "%llu", l->unread);
 	if (l->window) {
-		snprintf(window, sizeof(window), "%llu/%llu/%llu", l->lanes, l->cwnd, l->window);
+		snprintf(window, sizeof(window), "%llu/%llu", l->lanes, l->window);
+		snprintf(cwnd, sizeof(cwnd), "%llu", l->cwnd);
 		snprintf(repaired, sizeof(repaired), "%llu", l->repaired);
 		snprintf(failures, sizeof(failures), "%llu", l->failures);
 	}
 	grid_add(g, l->port, l->peer, vc, l->state, l->way, l->offer, l->hold, tx, rx, queue,
 		 unread, l->rtt_us ? duration(rtt, l->rtt_us * 1000) : "-", age(old, l->age_s),
-		 window, repaired, failures, l->says ?: "-", owner);
+		 window, cwnd, repaired, failures, l->says ?: "-", owner);
 }
 
 static void links_people(const struct links *l, const struct filter *f,
@@ -189,8 +191,8 @@ static void links_people(const struct links *l, const struct filter *f,
 		{ "PORT", false }, { "PEER", false }, { "VC", true }, { "STATE", false },
 		{ "WAY", false }, { "OFFER", false }, { "HOLD", false }, { "TX", true },
 		{ "RX", true }, { "QUEUE", true }, { "UNREAD", true }, { "RTT", true },
-		{ "AGE", true }, { "WINDOW", true }, { "REPAIRED", true }, { "FAILURES", true },
-		{ "WAITS FOR", false }, { "OWNER", false },
+		{ "AGE", true }, { "WINDOW", true }, { "CWND", true }, { "REPAIRED", true },
+		{ "FAILURES", true }, { "WAITS FOR", false }, { "OWNER", false },
 	};
 	struct grid g;
 	unsigned int i;

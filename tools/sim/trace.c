@@ -68,8 +68,11 @@ static int sync_text(const struct oae_frame *f, char *buf, size_t len)
 {
 	if (f->opcode < OAE_SYNC || f->opcode > OAE_SYNC_CHK)
 		return 0;
-	return snprintf(buf, len, " inc %04x/%04x", (u16)f->sync.inc,
-			(u16)f->sync.peer_inc);
+	if (!f->sync.kept)
+		return snprintf(buf, len, " inc %04x/%04x", (u16)f->sync.inc,
+				(u16)f->sync.peer_inc);
+	return snprintf(buf, len, " inc %04x/%04x keeps %llx", (u16)f->sync.inc,
+			(u16)f->sync.peer_inc, (unsigned long long)f->sync.kept);
 }
 
 /**

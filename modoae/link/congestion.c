@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Congestion control (doc/protocol.md section 4.11): how many frames with a content may be
+ * under way. Pure, see link.h.
+ *
+ * The algorithm is AIMD in frames: slow start, then one frame more with each round trip; as TCP
+ * Veno does (Fu and Liew, 2003), with every other one while frames of this link wait in queues. A
+ * loss leaves the part of the window that does not wait, as in H-TCP (Leith and Shorten, 2004).
+ * What is under way is counted as FACK does (Mathis and Mahdavi, 1996): all that was sent since
+ * the newest number that was heard.
+ */
+#include "link_int.h"
+
+#define CONG_FIRST	10	/* frames under way at first (RFC 6928), and after a failure */
+#define CONG_BACKLOG	3	/* frames of this link in queues, from which on it grows slower */
+#define CONG_PASSED	3	/* numbers that are heard before a frame counts as lost */
+#define CONG_REORDER	16	/* as many if frames overtake each other */
+#define CONG_EACH	16	/* after as many frames an answer is asked for, at most */
+#define CONG_MOST	(OAE_WINDOW_MAX * OAE_MAX_SLICES)
+
+/* Frames with a content that no answer has looked past. */
+static u32 cong_flight(const struct oae_link *l)
+{
+	s32 n = oae_dist(l->acked, l->out_pn), most = oae_dist(l->acked, (u32)l->pn);
+
+	/* Whatever a state says, no more than there are numbers. */
+	if (n > most)
+		n = most;
+	return n > 0 ? n : 0;
+}
+
+/**
+ * oae_cong_may() - how many frames with a content may go now
+ * @l: the link, OPEN
+ *
+ * If tx + 1 is not in flight no timer asks for what is under way: one may go.
+ *
+ * Return: that many.
+ */
+unsigned int oae_cong_may(const struct oae_link *l)
+{
+	u32 flight = cong_flight(l);
+
+	if (flight < l->cwnd)
+		return l->cwnd - flight;
+	return oae_first_lane(l)->state != OAE_OFFER_OUT;
+}
+
+/**
+ * oae_cong_part() - which slices of an offer may go now
+ * @l: the link, OPEN
+ * @slices: those that are to be sent, bit n for slice n
+ *
+ * Return: the lowest of them, one at least.
+ */
+u64 oae_cong_part(const struct oae_link *l, u64 slices)
+{
+	unsigned int n = oae_cong_may(l) ?: 1;
+	u64 rest = slices;
+
+	if (n >= OAE_MAX_SLICES)
+		return slices;
+	for (; rest && n; n--)
+		rest &= rest - 1;
+	return slices & ~rest;
+}
+
+/**
+ * oae_cong_each() - after how many frames is an answer asked for?
+ * @l: the link
+ *
+ * Four times a window, so that one goes on although the last frame is lost.
+ *
+ * Return: that many.
+ */
+u8 oae_cong_each(const struct oae_link *l)
+{
+	u32 n = l->cwnd / 4;
+
+	return n < 2 ? 2 : n < CONG_EACH ? n : CONG_EACH;
+}
+
+/**
+ * oae_cong_begin() - begin a run
+ * @l: the link, about to be OPEN
+ */
+void oae_cong_begin(struct oae_link *l)
+{
+	if (!l->cwnd) {
+		l->cwnd = CONG_FIRST;
+		l->ssthresh = CONG_MOST;
+	}
+	l->cwnd_acked = 0;
+	l->undo_cwnd = 0;
+	l->out_pn = 0;
+	l->recover = 0;
+}
+
+/**
+ * oae_cong_turned() - another path is in use: of that nothing is known
+ * @l: the link
+ */
+void oae_cong_turned(struct oae_link *l)
+{
+	if (l->cwnd > CONG_FIRST)
+		l->cwnd = CONG_FIRST;
+	l->ssthresh = CONG_MOST;
+	l->undo_cwnd = 0;
+	l->reorder = false;
+	memset(&l->shortest, 0, sizeof(l->shortest));
+	memset(&l->longest, 0, sizeof(l->longest));
+}
+
+/**
+ * oae_cong_froze() - the link froze
+ * @l: the link
+ */
+void oae_cong_froze(struct oae_link *l)
+{
+	if (l->cwnd > 1)
+		l->ssthresh = l->cwnd / 2;
+	if (l->cwnd > CONG_FIRST)
+		l->cwnd = CONG_FIRST;
+	l->reorder = false;
+}
+
+/**
+ * oae_cong_base() - the shortest round trip of late
+ * @l: the link
+ *
+ * Return: ns; 0 none was measured.
+ */
+u32 oae_cong_base(const struct oae_link *l)
+{
+	u32 peak = oae_peak(&l->shortest);
+
+	return peak ? ~peak : 0;
+}
+
+/* Do frames of this link wait in queues, which makes the round trip longer? */
+static bool cong_backlogged(const struct oae_link *l)
+{
+	u32 base = oae_cong_base(l);
+
+	return l->srtt > base && l->cwnd * (l->srtt - base) >= CONG_BACKLOG * l->srtt;
+}
+
+/*
+ * What a loss leaves of the window. What waits in queues goes; a half stays, and a tenth goes, as
+ * the loss may be by chance, or not. Without a measure a half is all that stays.
+ */
+static u16 cong_left(const struct oae_link *l)
+{
+	u32 trip = l->srtt < ~0U ? l->srtt : ~0U, base = l->rtt_guessed ? 0 : oae_cong_base(l), n;
+	u16 least = l->cwnd / 2, most = l->cwnd - l->cwnd / 10;
+
+	/* So the product has 32 bits: those of 64 are not divided everywhere. */
+	for (; trip >> 18; trip >>= 1)
+		base >>= 1;
+	n = trip ? l->cwnd * base / trip : 0;
+	if (n > most)
+		n = most;
+	return n > least ? n : least;
+}
+
+/**
+ * oae_cong_acked() - an answer has heard something new
+ * @l: the link, before it takes the number
+ * @ack: the number
+ *
+ * The window grows only if it is what limits.
+ */
+void oae_cong_acked(struct oae_link *l, u32 ack)
+{
+	u32 flight = cong_flight(l), n = oae_dist(l->acked, ack);
+
+	/* A mark that is far behind means no more than one that is less so. (Else numbers wrap.) */
+	if (oae_dist(l->recover, ack) > 4 * CONG_MOST)
+		l->recover = ack - 2 * CONG_MOST;
+	if (l->cwnd >= CONG_MOST || oae_dist(l->recover, ack) <= 0)
+		return;
+	if (n > flight)
+		n = flight;
+	if (l->cwnd < l->ssthresh) {
+		if (2 * flight >= l->cwnd)
+			l->cwnd = l->cwnd + n < CONG_MOST ? l->cwnd + n : CONG_MOST;
+		return;
+	}
+	if (flight < l->cwnd)
+		return;
+	l->cwnd_acked += n;
+	if (l->cwnd_acked < (cong_backlogged(l) ? 2U * l->cwnd : l->cwnd))
+		return;
+	l->cwnd_acked = 0;
+	l->cwnd++;
+}
+
+/**
+ * oae_cong_lost() - a frame with a content is lost
+ * @l: the link, OPEN
+ * @pn: its number
+ * @guess: others may only have overtaken it
+ *
+ * All losses of what was sent before the first was known are one.
+ */
+void oae_cong_lost(struct oae_link *l, u32 pn, bool guess)
+{
+	u16 cwnd = l->cwnd;
+
+	if (oae_dist(l->recover, pn) <= 0) {
+		if (!guess)
+			l->undo_cwnd = 0;
+		return;
+	}
+	l->recover = (u32)l->pn;
+	l->undo_cwnd = guess ? cwnd : 0;
+	l->cwnd = cong_left(l);
+	if (!l->cwnd)
+		l->cwnd = 1;
+	l->ssthresh = l->cwnd;
+	l->cwnd_acked = 0;
+}
+
+/**
+ * oae_cong_passed() - how many later numbers are heard before a frame counts as lost?
+ * @l: the link
+ *
+ * Return: that many.
+ */
+s32 oae_cong_passed(const struct oae_link *l)
+{
+	return l->reorder ? CONG_REORDER : CONG_PASSED;
+}
+
+/**
+ * oae_cong_overtaken() - what was taken to be lost was overtaken
+ * @l: the link
+ *
+ * The window is what it was, and more numbers are waited for from now on.
+ */
+void oae_cong_overtaken(struct oae_link *l)
+{
+	l->reorder = true;
+	if (l->cwnd < l->undo_cwnd) {
+		l->cwnd = l->undo_cwnd;
+		l->ssthresh = l->undo_cwnd;
+	}
+	l->undo_cwnd = 0;
+	/* A later loss is no part of one that was none. */
+	l->recover = l->acked;
+}
