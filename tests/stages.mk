@@ -65,7 +65,9 @@ unit:
 model:
 	@tools/stage $@ $(MAKE) -s -C tests/model run
 mutants:
-	@tools/stage $@ tests/mutants/run
+	@tools/stage $@ tests/mutants/run --changed
+long-mutants:
+	@tools/stage $@ tests/mutants/run --whole
 spec:
 	@tools/stage $@ tests/spec/run
 fuzz:
@@ -115,7 +117,7 @@ counts:
 LONG_IN_GUESTS := long-regress long-device long-gateway readme long-leaks long-lockdown long-pair \
 	soak faults long-cuts long-graph long-random long-rings long-monitor long-calm life-storm storm \
 	wirefuzz gateway-wirefuzz counts $(STARVE_STAGES)
-LONG_BESIDE := unit oae lib wireshark long-wireshark scripts headers sim spec model-deep spec-deep mutants \
+LONG_BESIDE := unit oae lib wireshark long-wireshark scripts headers sim spec model-deep spec-deep long-mutants \
 	long-fuzz
 LONG_STAGES := $(LONG_IN_GUESTS) $(LONG_BESIDE)
 LONG_LEFT := $(if $(FROM),$(shell printf '%s\n' $(LONG_STAGES) | sed -n '/^$(FROM)$$/,$$p'),$(LONG_STAGES))
