@@ -185,7 +185,7 @@
 /* offer: how it is due */
 #define DUE_NOT		0
 #define DUE_ALL		1
-#define DUE_REPEAT	3	/* since its frame seems lost */
+#define DUE_REST	3	/* since its frame seems lost */
 #define DUE_ASK		4	/* by ASK, since the answer seems lost */
 
 /* hold: states */

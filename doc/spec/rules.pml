@@ -511,7 +511,7 @@ inline offer_lane(at)
 		beyond = 1
 	:: else ->
 		if
-		:: L.offer[at].due < DUE_REPEAT ->
+		:: L.offer[at].due < DUE_REST ->
 			L.offer[at].state = OFFER_OUT;
 			L.offer[at].ready = 0
 		:: else
@@ -920,7 +920,7 @@ inline answered()
 	:: n < WINDOW && lost && lost - 1 != n && lost <= L.given ->
 		if
 		:: L.offer[lost - 1].state == OFFER_OUT && !L.offer[lost - 1].due ->
-			L.offer[lost - 1].due = (arrived -> DUE_ASK : DUE_REPEAT)
+			L.offer[lost - 1].due = (arrived -> DUE_ASK : DUE_REST)
 		:: else
 		fi
 	:: else
@@ -999,7 +999,7 @@ inline rcv_refuse()
 /* The peer has nothing of this: the same again. */
 inline rcv_ack()
 {
-	L.offer[n].due = DUE_REPEAT;
+	L.offer[n].due = DUE_REST;
 	again = n + 1;
 	pump = 1
 }

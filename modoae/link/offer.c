@@ -177,8 +177,8 @@ static bool offer_asks(const struct oae_link *l, const struct oae_lane *n)
  * @now: ns
  * @a: actions
  *
- * Slices that the peer keeps of it are not sent, and all that is has RESUME in this run; LAST goes
- * if none is missing. LAST alone goes, too, to ask for room.
+ * Slices that the peer keeps of it are not sent, and its frames have RESUME in this run; LAST goes
+ * if no slice is missing. LAST alone goes, too, to ask for room.
  */
 void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 		      struct oae_actions *a)
