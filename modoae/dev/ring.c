@@ -57,7 +57,8 @@ bool oae_ring_busy(struct oae_file *f)
 	/* It may be replaced, once its rings are closed. */
 	rcu_read_lock();
 	on = READ_ONCE(f->on);
-	busy = !READ_ONCE(on->ring->closed);
+	/* Pairs with the release in oae_ring_stop(). */
+	busy = !smp_load_acquire(&on->ring->returned);
 	rcu_read_unlock();
 	return busy;
 }
@@ -81,7 +82,7 @@ static int ring_put_on(struct oae_rings *r, struct oae_file *f)
 {
 	struct oae_ring_link *link, *old = f->on;
 
-	if (old && !READ_ONCE(old->ring->closed))
+	if (old && !smp_load_acquire(&old->ring->returned))
 		return -EBUSY;
 	ring_untake(f);
 	link = oae_ring_link_make(r, f->tag, &f->client);

@@ -311,6 +311,9 @@ struct oae_rings *oae_ring_make(struct oae_node *node, u32 tx_size, u32 rx_size,
  */
 void oae_ring_stop(struct oae_rings *r)
 {
+	struct oae_ring_link *link;
+	unsigned long i;
+
 	WRITE_ONCE(r->closed, true);
 	/* `closed` before the look at turns. Pairs with the atomics in ring_turn(). */
 	smp_mb();
@@ -319,6 +322,10 @@ void oae_ring_stop(struct oae_rings *r)
 	while (fill_pass(r, OAE_RING_BATCH))
 		cond_resched();
 	oae_left_give_back(r);
+	/* Only now, so that nothing newer is read first. Pairs with oae_ring_busy(). */
+	smp_store_release(&r->returned, true);
+	xa_for_each(&r->links, i, link)
+		oae_attach_readable(link->tag);
 }
 
 /**
@@ -347,11 +354,8 @@ void oae_ring_close(struct oae_rings *r)
 	unsigned long i;
 
 	hrtimer_cancel(&r->due_timer);
-	xa_for_each(&r->links, i, link) {
+	xa_for_each(&r->links, i, link)
 		oae_ring_link_leave(link);
-		/* Its file has read() again. */
-		oae_attach_readable(link->tag);
-	}
 	xa_for_each(&r->links, i, link)
 		fill_let_go(r, link);
 }

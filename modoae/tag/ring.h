@@ -43,6 +43,7 @@ struct oae_taken {
  * @node: of the file; not used once @closed
  * @ref: the file's, and each link's
  * @closed: the file is being closed: nothing is taken or filled in any more
+ * @returned: what was not passed is in its links' inboxes again: their files have read()
  * @error: positive errno: the same without the file's being closed
  * @queue: the most transactions that are taken and have not ended
  * @queue_bytes: the most bytes in them, 0 no limit
@@ -81,6 +82,7 @@ struct oae_rings {
 	struct oae_node *node;
 	refcount_t ref;
 	bool closed;
+	bool returned;
 	u32 error;
 	u32 queue;
 	u32 queue_bytes;
