@@ -177,15 +177,16 @@ static bool offer_asks(const struct oae_link *l, const struct oae_lane *n)
  * @now: ns
  * @a: actions
  *
- * Slices that the peer keeps of it are not sent, and its frames have RESUME in this run; LAST goes
- * if no slice is missing. LAST alone goes, too, to ask for room.
+ * Slices that the peer keeps of it are not sent, and its frames have RESUME in this run. LAST goes
+ * if no slice is missing, or if the peer keeps that slice as one in the midst of a longer content.
+ * LAST alone goes, too, to ask for room.
  */
 void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 		      struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
 	bool last = n->due == OAE_DUE_LAST, asks;
-	u64 slices;
+	u64 slices, last_slice;
 
 	if (oae_post_several(&n->p) && !oae_mtu_several(l, &n->p)) {
 		oae_offer_hand_back(l, seq, false, a);
@@ -197,16 +198,19 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 		return;
 	offer_begins(l, n, now);
 	slices = oae_slice_mask(n->p.nslices);
+	last_slice = 1ULL << (n->p.nslices - 1);
 	if (!n->offered) {
 		u64 kept = offer_kept(l, seq, a);
 
 		n->resume = kept;
+		if (kept && a->told->sync.last == OAE_SYNC_NO_LAST)
+			kept &= ~last_slice;
 		slices &= ~kept;
 	}
 	asks = fresh && offer_asks(l, n);
 	last = (last || asks) && n->p.kind == OAE_MESSAGE && n->p.nslices > 1;
 	if (last || !slices)
-		slices = 1ULL << (n->p.nslices - 1);
+		slices = last_slice;
 	oae_offer_out(l, seq, slices, now, a);
 	/* The answer says whether they are to be sent. */
 	if (last)

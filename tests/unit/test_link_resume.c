@@ -157,7 +157,10 @@ WINDOW_TEST(test_taken_whole)
 
 /* --- the initiator --- */
 
-/* What is missing is sent, and of nothing that is missing LAST. */
+/*
+ * What is missing is sent, and of nothing that is missing LAST. That goes, too, if the peer has not
+ * heard that it is the last one: it keeps what begins like this, and is longer.
+ */
 WINDOW_TEST(test_resumes)
 {
 	static const struct {
@@ -170,6 +173,9 @@ WINDOW_TEST(test_resumes)
 		{ 7, OAE_SYNC_NO_LAST, 8 },
 		{ 10, 3, 5 },
 		{ 15, 3, 8 },
+		{ 15, OAE_SYNC_NO_LAST, 8 },
+		{ 11, OAE_SYNC_NO_LAST, 12 },
+		{ 8, OAE_SYNC_NO_LAST, 15 },
 	};
 	unsigned int i;
 
