@@ -13,7 +13,6 @@
 #define OAE_FORGET_DEAD	8	/* dead times until a link that is down is forgotten */
 #define OAE_RUN_MAX	0x40000000U	/* transactions of a run, each way */
 #define OAE_RECALL_BACK	0xffff	/* of oae_lane.recalled: it is posted again */
-#define OAE_PART_LEAST	4	/* slices that may be sent at once, however much is lost */
 #define OAE_NUMBER_MAP	32	/* numbers before the newest one that an answer tells of */
 #define OAE_PUMP_SENDS	(OAE_MAX_SENDS - 2)	/* the others are for COMMIT and the like */
 
