@@ -453,6 +453,9 @@ static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struc
 		answer_lost(l, n, lost, n->pn, !certain, a);
 	else if (n->rest && !alone)
 		oae_lane_due(l, n, OAE_DUE_REST);
+	else if (!n->asked && oae_dist(n->pn, f->ack) >= 0)
+		/* Too few numbers are behind it: the answer to another one tells. */
+		oae_lane_due(l, n, OAE_DUE_ASK);
 	else
 		oae_lane_not_due(l, n);
 	/* Of LAST alone: whether the others are to be sent is still not known. */
