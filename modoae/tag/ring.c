@@ -324,8 +324,10 @@ void oae_ring_stop(struct oae_rings *r)
 	oae_left_give_back(r);
 	/* Only now, so that nothing newer is read first. Pairs with oae_ring_busy(). */
 	smp_store_release(&r->returned, true);
-	xa_for_each(&r->links, i, link)
+	xa_for_each(&r->links, i, link) {
 		oae_attach_readable(link->tag);
+		oae_attach_writable(link->tag);
+	}
 }
 
 /**

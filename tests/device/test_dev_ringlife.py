@@ -136,6 +136,17 @@ class Closing(RingLinks):
         server.close()
         self.assertEqual(polls.result(2.0), select.POLLIN)
 
+    def test_polled_to_write(self):
+        """A file whose link was on them: poll() tells that there is write() again."""
+        server = self.server()
+        client, end, _ = self.link(server)
+        client.write(b"opens")
+        self.assertEqual(end.poll(events=select.POLLOUT), 0)
+        polls = Call(end.poll, 60.0, select.POLLOUT)
+        wait_for(lambda: polls.sleeps(SYS_POLL), "it to wait")
+        server.close()
+        self.assertEqual(polls.result(2.0), select.POLLOUT)
+
 
 class Bounds(RingLinks):
     """What a program can have the kernel allocate."""
