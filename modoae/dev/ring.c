@@ -68,24 +68,15 @@ static bool ring_size_ok(u32 size)
 	return is_power_of_2(size) && size >= OAE_RING_MIN && size <= OAE_RING_MAX;
 }
 
-/* What the file has taken to read goes back: it is the ring's now. */
-static void ring_untake(struct oae_file *f)
-{
-	struct sk_buff *skb = xchg(&f->taken, NULL);
-
-	if (skb)
-		oae_inbox_give_back(f->tag, skb);
-}
-
 /* Put the link of @f on rings. Under @f->setup. */
 static int ring_put_on(struct oae_rings *r, struct oae_file *f)
 {
 	struct oae_ring_link *link, *old = f->on;
 
+	/* Pairs with the release in oae_ring_stop(). */
 	if (old && !smp_load_acquire(&old->ring->returned))
 		return -EBUSY;
-	ring_untake(f);
-	link = oae_ring_link_make(r, f->tag, &f->client);
+	link = oae_ring_link_make(r, f->tag, &f->client, &f->taken);
 	if (IS_ERR(link))
 		return PTR_ERR(link);
 	WRITE_ONCE(f->on, link);

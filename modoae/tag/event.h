@@ -210,6 +210,7 @@ void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs);
 void oae_pack_pass(struct sk_buff *pack);
 void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices);
 void oae_inbox_put_pack(struct oae_tag *tag, u32 seq);
+void oae_inbox_untake(struct oae_tag *tag, struct sk_buff *skb);
 u32 oae_inbox_places(const struct oae_tag *tag);
 void oae_left_give_back(struct oae_rings *r);
 unsigned int oae_inbox_drop(struct oae_tag *tag, struct sk_buff_head *lost);

@@ -545,14 +545,8 @@ void oae_inbox_done(struct oae_tag *tag, const struct sk_buff *skb)
 	inbox_made_room(tag, true);
 }
 
-/**
- * oae_inbox_give_back() - put what was taken back to the head of the queue
- * @tag: the tag that the file is attached to
- * @skb: from oae_inbox_take(); the next read gets it
- *
- * Context: process; takes the inbox's lock.
- */
-void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb)
+/* Put what was taken back to the head of the queue. The caller wakes readers. */
+void oae_inbox_untake(struct oae_tag *tag, struct sk_buff *skb)
 {
 	size_t size = OAE_RCV_CB(skb)->kept ? 0 : inbox_size(skb);
 	struct sk_buff_head back;
@@ -569,6 +563,18 @@ void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb)
 	oae_add(&tag->inbox.n, 1);
 	oae_unclaimed_sort(tag);
 	spin_unlock_bh(&tag->inbox.q.lock);
+}
+
+/**
+ * oae_inbox_give_back() - put what was taken back to the head of the queue
+ * @tag: the tag that the file is attached to
+ * @skb: from oae_inbox_take(); the next read gets it
+ *
+ * Context: process; takes the inbox's lock.
+ */
+void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb)
+{
+	oae_inbox_untake(tag, skb);
 	oae_attach_readable(tag);
 }
 

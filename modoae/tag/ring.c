@@ -381,6 +381,7 @@ static int link_handle(struct oae_rings *r, u32 *handle)
  * @r: the rings
  * @tag: the link
  * @c: its file, which is attached
+ * @taken: what that has taken to read: it goes back, and so is the ring's, unless this fails
  *
  * Context: process, may sleep; takes tag->lock.
  *
@@ -388,9 +389,10 @@ static int link_handle(struct oae_rings *r, u32 *handle)
  * ring already, -ENOSPC there are no handles left, -ENOMEM.
  */
 struct oae_ring_link *oae_ring_link_make(struct oae_rings *r, struct oae_tag *tag,
-					 const struct oae_client *c)
+					 const struct oae_client *c, struct sk_buff **taken)
 {
 	struct oae_ring_link *link = kzalloc(sizeof(*link), OAE_GFP_USER);
+	struct sk_buff *skb;
 	int err;
 
 	if (!link)
@@ -414,10 +416,15 @@ struct oae_ring_link *oae_ring_link_make(struct oae_rings *r, struct oae_tag *ta
 	refcount_inc(&r->ref);
 	refcount_inc(&tag->ref);
 	oae_tag_lock(tag);
-	if (rcu_dereference_protected(tag->users->ring, lockdep_is_held(&tag->lock)))
+	if (rcu_dereference_protected(tag->users->ring, lockdep_is_held(&tag->lock))) {
 		err = -EBUSY;
-	else
+	} else {
+		/* Before anything newer is filled in. */
+		skb = xchg(taken, NULL);
+		if (skb)
+			oae_inbox_untake(tag, skb);
 		rcu_assign_pointer(tag->users->ring, link);
+	}
 	if (!err && !tag->dead) {
 		link->alive = true;
 		atomic_inc(&r->nalive);

@@ -196,7 +196,7 @@ void oae_ring_stop(struct oae_rings *r);
 void oae_ring_linger(struct oae_rings *r, unsigned int ms);
 void oae_ring_close(struct oae_rings *r);
 struct oae_ring_link *oae_ring_link_make(struct oae_rings *r, struct oae_tag *tag,
-					 const struct oae_client *c);
+					 const struct oae_client *c, struct sk_buff **taken);
 void oae_ring_link_leave(struct oae_ring_link *link);
 
 /* ringtake.c: what is taken */

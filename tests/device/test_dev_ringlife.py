@@ -6,6 +6,7 @@ import random
 import select
 from pathlib import Path
 
+import oaedev as dev
 import oaering as ring
 from oaedev import Call, OaeFile
 from oaering import RawRing
@@ -146,6 +147,40 @@ class Closing(RingLinks):
         wait_for(lambda: polls.sleeps(SYS_POLL), "it to wait")
         server.close()
         self.assertEqual(polls.result(2.0), select.POLLOUT)
+
+
+class Taken(RingLinks):
+    """A file that keeps what it has read, when its link is put on rings."""
+
+    def taker(self):
+        """Both ends of a link; the one at b keeps the first message."""
+        client, end, _ = self.link()
+        end.set_options(flags=dev.OPT_TAKE)
+        client.write(b"1")
+        self.assertEqual(end.read(), b"1")
+        return client, end
+
+    def test_goes_back(self):
+        """The ring has it, before all that is newer."""
+        client, end = self.taker()
+        client.write(b"2")
+        server = self.server()
+        server.add(end)
+        got = []
+        while len(got) < 2:
+            got += server.recv()
+        self.assertEqual(got, [b"1", b"2"])
+
+    def test_stays(self):
+        """Not if the link is on rings already: it is the file's still."""
+        _, end = self.taker()
+        beside = OaeFile.to(self.b, self.cable.mac_a, vc=RingLinks.channel, port="")
+        self.addCleanup(beside.close)
+        server = self.server()
+        server.add(beside)
+        self.assert_errno(errno.EBUSY, server.add, end)
+        self.assertEqual(server.word(ring.FILLED_TO), 0)
+        end.done()
 
 
 class Bounds(RingLinks):
