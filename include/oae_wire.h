@@ -25,8 +25,7 @@
 #define OAE_OFF_TX		16	/* u32, last committed by the sender */
 #define OAE_OFF_RX		20	/* u32, last delivered by the sender */
 #define OAE_OFF_SEQ		24	/* u32, the transaction the frame is about */
-#define OAE_OFF_ZERO		28	/* 0: for what is not built yet */
-#define OAE_OFF_ROOM		29	/* REFLECT: room for so many above rx, 0 unsaid */
+#define OAE_OFF_GRANT		28	/* u16, OAE_GRANT_UNIT bytes: what may cost all above rx */
 #define OAE_OFF_REASON		30
 #define OAE_OFF_MARKS		31	/* OAE_M_* */
 #define OAE_OFF_PN		32	/* u32, question: its number */
@@ -56,7 +55,7 @@ enum oae_opcode {
 	OAE_REFLECT	= 7,	/* digest of the OFFER as received */
 	OAE_COMMIT	= 8,	/* tx: the last transaction committed */
 	OAE_REFUSE	= 9,	/* not taken; the cause is in reason */
-	OAE_READY	= 10,	/* there is room again */
+	OAE_READY	= 10,	/* more is granted, or words are free */
 	/* 11 is free */
 	OAE_DONE	= 12,	/* rx: the last transaction delivered */
 	OAE_HELLO	= 13,	/* of a gateway, to one, or between hosts */
@@ -79,6 +78,7 @@ enum oae_opcode {
 /* Marks; others are for what is not built yet. */
 #define OAE_M_NOW		0x01	/* answer: sent in the event that heard ack */
 #define OAE_M_ANSWER		0x02	/* OFFER: please answer */
+#define OAE_M_BLOCKED		0x04	/* COMMIT: the next number is not granted */
 
 enum oae_kind {
 	OAE_MESSAGE	= 0,
@@ -91,7 +91,7 @@ enum oae_kind {
 
 enum oae_reason {
 	OAE_R_NONE	= 0,
-	OAE_R_BUSY	= 1,	/* no room now; READY follows */
+	OAE_R_BUSY	= 1,	/* the end closes, or settles */
 	/* 2 is free */
 	OAE_R_NO_HALF	= 3,	/* swap: no half posted here */
 	OAE_R_CONFLICT	= 4,	/* verb: the words are reserved */
@@ -129,7 +129,8 @@ enum oae_reason {
 #define OAE_CAPS_GATEWAY	0x100	/* and such as go through gateways */
 #define OAE_CAPS_MET		0x200	/* both ends took such since these incarnations met */
 #define OAE_WINDOW_MAX		64
-#define OAE_ROOM_MAX		(2 * OAE_WINDOW_MAX)	/* what a REFLECT says of room */
+#define OAE_GRANT_UNIT		256U	/* bytes, of a grant */
+#define OAE_SLICE_COST		1024U	/* bytes that each slice costs beside its own */
 
 /* REFLECT payload; the responder's half or result follows it. */
 #define OAE_REFLECT_OFF_DIGEST	0	/* u64, digest of the transaction as received */

@@ -601,7 +601,7 @@ class Waits:        # pylint: disable=too-many-instance-attributes
     since_ns: int           # for so long, ns; 0 not known
     until_ns: int           # after so long it is given up, ns; 0 never
     unread: int             # transactions that can be read here
-    unread_bytes: int       # memory that they take, and what a reader keeps (take)
+    unread_bytes: int       # what they cost, and what a reader keeps (take): 1024 a slice beside its bytes
     rcvbuf: int             # the knob, the limit of that
     idle_ms: int            # nothing was read for so long though something is unread, or kept, ms
     holder: Optional[Tuple[str, int]]   # peer and vc of the link that reserves the peer's words

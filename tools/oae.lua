@@ -165,7 +165,10 @@ local ANSWERS = { [REFLECT] = true, [REFUSE] = true, [READY] = true, [DONE] = tr
 
 local EXPRESS, LAST, RESUME, WANT_DONE, FREE, VIA, AUTH, RESERVED = 1, 2, 4, 8, 16, 32, 64, 128
 
-local NOW, ANSWER = 1, 2
+local NOW, ANSWER, BLOCKED = 1, 2, 4
+local GRANT_UNIT = 256
+-- These grant nothing, and no link is behind them.
+local GRANTLESS = { [HELLO] = true, [NOLINK] = true, [PATH] = true }
 
 local KINDS = { [0] = "MESSAGE", "SWAP", "VERB", "VOID", "PACK" }
 local MESSAGE, SWAP, VERB, VOID, PACK = 0, 1, 2, 3, 4
@@ -176,7 +179,7 @@ local REASONS = {
 }
 local REASON_MAX = 12
 local REASON_TEXT = {
-	[0] = "no reason", "no room now, READY will follow", nil, "no half posted here",
+	[0] = "no reason", "I close or settle, and take nothing now", nil, "no half posted here",
 	"the words are reserved", "larger than I take", "I do not serve this kind",
 	"you are not accepted", "no room for a link", "no such region", "words behind its end",
 	"not permitted", "malformed request",
@@ -226,13 +229,13 @@ field("dst_ltag", ProtoField.uint32, "Receiver's ltag", base.HEX)
 field("tx", ProtoField.uint32, "tx, last committed by the sender", base.DEC)
 field("rx", ProtoField.uint32, "rx, last delivered by the sender", base.DEC)
 field("seq", ProtoField.uint32, "seq, the transaction meant", base.DEC)
-field("reserved", ProtoField.uint8, "Reserved, 0", base.DEC)
 field("kind", ProtoField.uint8, "Kind", base.DEC, KINDS)
-field("room", ProtoField.uint8, "Room for so many", base.DEC)
+field("grant", ProtoField.uint16, "Grant, what all numbers above rx may cost, in 256 bytes", base.DEC)
 field("reason", ProtoField.uint8, "Reason", base.DEC, REASONS)
 field("marks", ProtoField.uint8, "Marks", base.HEX)
 flag("marks.now", "NOW: sent in the event that heard ack", NOW)
 flag("marks.answer", "ANSWER: please answer", ANSWER)
+flag("marks.blocked", "BLOCKED: what is next is not granted", BLOCKED)
 field("pn", ProtoField.uint32, "pn, number of this question", base.DEC)
 field("ack", ProtoField.uint32, "ack, the newest question heard", base.DEC)
 field("map", ProtoField.uint32, "Which of the 32 before it were heard, a bit each", base.HEX)
@@ -418,14 +421,14 @@ end
 
 -- The marks that a frame of an opcode may have.
 local function marks_of(op)
-	return ANSWERS[op] and NOW or op == OFFER and ANSWER or 0
+	return ANSWERS[op] and NOW or op == OFFER and ANSWER or op == COMMIT and BLOCKED or 0
 end
 
 -- The rules of bad_field.
 local function fields_ok(h)
 	local op = h.opcode
-	if h.reserved ~= 0 or not KINDS[h.kind] or h.reason > REASON_MAX or (op ~= OFFER and h.slice ~= 0) or
-	   h.room > (op == REFLECT and 128 or 0) or (h.marks ~= 0 and h.marks ~= marks_of(op)) or
+	if not KINDS[h.kind] or h.reason > REASON_MAX or (op ~= OFFER and h.slice ~= 0) or
+	   (h.grant ~= 0 and GRANTLESS[op]) or (h.marks ~= 0 and h.marks ~= marks_of(op)) or
 	   (h.map ~= 0 and not ANSWERS[op]) or
 	   (h.pn ~= 0 and not ANSWERS[op] and not QUESTIONS[op]) then
 		return false
@@ -523,8 +526,7 @@ local function parse(tvb, total)
 	h.length, h.slice, h.kind = tvb(4, 2):uint(), tvb(6, 1):uint(), tvb(7, 1):uint()
 	h.src_ltag, h.dst_ltag = tvb(8, 4):uint(), tvb(12, 4):uint()
 	h.tx, h.rx, h.seq = tvb(16, 4):uint(), tvb(20, 4):uint(), tvb(24, 4):uint()
-	h.reserved, h.room = tvb(28, 1):uint(), tvb(29, 1):uint()
-	h.reason, h.marks = tvb(30, 1):uint(), tvb(31, 1):uint()
+	h.grant, h.reason, h.marks = tvb(28, 2):uint(), tvb(30, 1):uint(), tvb(31, 1):uint()
 	h.pn, h.map = tvb(32, 4):uint(), tvb(36, 4):uint()
 
 	local need = h.hlen + h.length
@@ -1115,8 +1117,6 @@ local function heard_data(link, from, h, tvb, hash, rec, pinfo)
 			list = life.dir[from].seqs[h.tx]
 		elseif op == DONE then
 			list = life.dir[to].seqs[h.rx]
-		elseif op == READY then
-			list = life.dir[to].seqs[h.seq]
 		elseif op == CLOSE_ACK then
 			for n = 1, 2 do
 				for t in pairs(life.dir[n].open) do
@@ -1124,7 +1124,7 @@ local function heard_data(link, from, h, tvb, hash, rec, pinfo)
 				end
 			end
 		end
-		rec.t = list and (op == READY and list[#list] or committed_of(list))
+		rec.t = list and committed_of(list)
 	end
 end
 
@@ -1222,7 +1222,8 @@ end
 local FLAGS = { { "express", EXPRESS }, { "last", LAST }, { "resume", RESUME },
 		{ "want_done", WANT_DONE }, { "free", FREE }, { "via", VIA }, { "auth", AUTH },
 		{ "reserved", RESERVED } }
-local MARKS = { { "now", NOW }, { "answer", ANSWER } }
+local MARKS = { { "now", NOW }, { "answer", ANSWER },
+		{ "blocked", BLOCKED } }
 local HELLO_FLAGS = { { "gateway", GATEWAY }, { "leaving", LEAVING }, { "ask", HELLO_ASK },
 		      { "about", ABOUT }, { "node", NODE } }
 
@@ -1426,6 +1427,10 @@ local function meant(h)
 	return "#" .. h.seq
 end
 
+local function bytes_granted(h)
+	return h.grant == 0 and "nothing" or plural(h.grant * GRANT_UNIT, "byte")
+end
+
 BODY[OFFER] = function(tvb, h, tree, rec)
 	local words = { meant(h) }
 	local last = rec.cut and rec.cut.last
@@ -1511,7 +1516,8 @@ BODY[REFLECT] = function(tvb, h, tree, rec)
 end
 
 BODY[COMMIT] = function(_, h)
-	return format("#%d%s", h.tx, has(h.flags, WANT_DONE) and ", say when it is delivered" or "")
+	return format("#%d%s%s", h.tx, has(h.flags, WANT_DONE) and ", say when it is delivered" or "",
+		      has(h.marks, BLOCKED) and ", what is next is not granted" or "")
 end
 
 BODY[REFUSE] = function(tvb, h, tree)
@@ -1547,10 +1553,10 @@ BODY[ACK] = function(tvb, h, tree)
 end
 
 BODY[READY] = function(_, h)
-	return format("there is room for #%d", h.seq)
+	return format("granted above #%d: %s; or words are free", h.rx, bytes_granted(h))
 end
 BODY[DONE] = function(_, h)
-	return format("#%d is delivered", h.rx)
+	return format("#%d is delivered, granted above it: %s", h.rx, bytes_granted(h))
 end
 
 local function hello_node(tvb, at, flags, tree)
@@ -1640,10 +1646,9 @@ local function add_header(tree, tvb, h)
 	add_row(tree, tvb, 0, { { "length", 4, 2 }, { "slice", 6, 1 }, { "kind", 7, 1 },
 				{ "src_ltag", 8, 4 }, { "dst_ltag", 12, 4 }, { "tx", 16, 4 },
 				{ "rx", 20, 4 }, { "seq", 24, 4 } })
-	add_zero(tree, "reserved", tvb(28, 1))
-	local item = tree:add(f.room, tvb(29, 1))
-	if h.opcode == REFLECT then
-		item:append_text(h.room == 0 and " (unsaid)" or " above rx")
+	local item = tree:add(f.grant, tvb(28, 2))
+	if not GRANTLESS[h.opcode] then
+		item:append_text(format(" (%s)", bytes_granted(h)))
 	end
 	item = tree:add(f.reason, tvb(30, 1))
 	if h.reason ~= 0 and REASON_TEXT[h.reason] then

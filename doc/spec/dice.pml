@@ -10,7 +10,7 @@
 
 byte dice;
 short steps, passes;
-byte loss, dup, noroom, most, posts, cancels, drain, timers, dead, port, crash, close;
+byte loss, dup, fornow, scarce, most, posts, cancels, drain, timers, dead, port, crash, close;
 
 #define ODDS(of)	(calm || dice < of)
 
@@ -40,12 +40,11 @@ inline weather()
 {
 	if :: loss = 0 :: loss = 0 :: loss = 3 :: loss = 12 :: loss = 40 fi;
 	if :: dup = 0 :: dup = 4 :: dup = 20 :: dup = 50 fi;
-	if :: noroom = 0 :: noroom = 0 :: noroom = 8 :: noroom = 32 fi;
-	/* Readers that make room for a few keep lanes parked. */
-	most = WINDOW;
-#if WINDOW > 2
-	if :: skip :: most = 1; noroom = 32 :: most = 2; noroom = 8 fi;
-#endif
+	if :: fornow = 0 :: fornow = 0 :: fornow = 8 :: fornow = 32 fi;
+	/* With a reader that makes room for a few the peer is blocked now and then. */
+	scarce = 64;
+	if :: most = CREDIT; scarce = 8 :: most = CREDIT :: most = 2 * COST + 1
+	   :: most = COST :: most = 1 :: most = 0 fi;
 	if :: posts = 5 :: posts = 15 :: posts = 50 fi;
 	if :: cancels = 0 :: cancels = 2 :: cancels = 10 :: cancels = 30 fi;
 	if :: drain = 3 :: drain = 20 fi;

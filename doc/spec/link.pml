@@ -18,24 +18,24 @@ hidden int v;
 
 /* What the event is, and what chance has decided about it. */
 byte ev, slot;
-byte room;			/* places for what is unread; a verb's words are free */
+byte room;			/* the inbox has room for as much */
 byte lost;			/* a frame about this lane is taken for lost: 1 + the lane */
 bit arrived;			/* but its OFFER was heard: the answer is lost */
 byte less;			/* a new ltag says a window that is so much smaller */
 bit keep, kind, ask_done, close_again;
-bit unasked, for_good;		/* see names.pml */
+bit unasked, for_good, for_now;	/* see names.pml */
 
 #define EV_RCV		1	/* a frame arrives */
 #define EV_LOSE		2	/* or never does */
 #define EV_POST		3	/* a user wants a transaction */
 #define EV_CANCEL	4	/* a user wants what is offered back */
 #define EV_CANCEL_NEXT	5	/* or what waits behind it */
-#define EV_DRAIN	6	/* the reader has made room */
+#define EV_ROOM		6	/* the reader has made room, and the peer is blocked */
 #define EV_STALL	7	/* timer: no progress of what is under way */
 #define EV_ASK		8	/* timer: no answer: ask for it */
 #define EV_REFLECT	9	/* timer: no commit of what is held: reflect it again */
 #define EV_SYNC		10	/* timer: SYNC again */
-#define EV_RETRY	11	/* timer: parked, and no READY */
+#define EV_RETRY	11	/* timer: parked or blocked, and no READY */
 #define EV_RETRY_HALF	12	/* timer: the peer had no half, it may have one now */
 #define EV_PROBE	13	/* timer: nothing heard */
 #define EV_CLOSE_AGAIN	14	/* timer: CLOSE again */
@@ -47,6 +47,7 @@ bit unasked, for_good;		/* see names.pml */
 #define EV_POST_HALF	20	/* a user posts a half */
 #define EV_CANCEL_HALF	21	/* or wants it back */
 #define EV_MORE		22	/* there was more to offer than an event sends */
+#define EV_READY	23	/* words are free, or the end that settled goes on */
 
 byte crashes[2], closes, deads;
 byte turn;			/* calm: 1 + the end whose timer may fire */
@@ -59,7 +60,7 @@ byte turn;			/* calm: 1 + the end whose timer may fire */
 #include "dice.pml"
 #else
 #define ODDS(of)	1
-#define most		WINDOW
+#define most		CREDIT
 #define next_turn()	skip
 #define pass()		false
 #define weather()	skip
@@ -73,8 +74,8 @@ byte turn;			/* calm: 1 + the end whose timer may fire */
 /* A failure noticed at an OPEN end, whatever it is. */
 #define failing()	(awaits() || hold_stalls())
 /*
- * What waits for a number that was refused waits for the reader here; or, if this end
- * closes, for the peer to hear of that.
+ * What waits for a number that was refused waits for READY of this end; or, if it closes,
+ * for the peer to hear of that.
  */
 #define blocks(n)	(refused(n) && (L.ready_due || (L.closing && !L.peer_closing)))
 #define stalls_from(n, above) (held(n) || (!blocks(n) && (above)))
@@ -184,15 +185,19 @@ inline say_state()
 	SAY(printf(" %d %d %d", L.naside, L.half_unwanted, L.next_id));
 	SAY(printf(" %d %d %d %d %d", (L.state == CLOSED -> 0 : L.window),
 		   (L.win -> L.win : 1), L.nlanes, L.given, L.more));
+	/* Between two runs nothing is granted here. */
+	SAY(printf(" %d %d %d %d %d %d", L.granted, (L.state == OPEN -> L.grant : 0),
+		   (L.state == OPEN -> charged() : 0), L.blocked, L.said_blocked,
+		   L.credit_due));
 	n = 0;
 	do
 	:: n < WINDOW ->
 		SAY(printf(" %d %d %d %d %d", L.offer[n].state, L.offer[n].id,
 			   L.offer[n].recalled, L.offer[n].due,
 			   L.offer[n].state == OFFER_OUT && L.offer[n].ready));
-		SAY(printf(" %d %d %d %d %d", L.hold[n].state,
+		SAY(printf(" %d %d %d %d", L.hold[n].state,
 			   (held(n) -> L.hold[n].id : 0), held(n) && L.hold[n].express,
-			   L.hold[n].takes_room, refused(n) && L.hold[n].said));
+			   refused(n) && L.hold[n].said));
 		SAY(printf(" %d", L.aside[n].id));
 		n++
 	:: else -> break
@@ -263,6 +268,7 @@ inline tidy()
 	less = 0;
 	unasked = 0;
 	for_good = 0;
+	for_now = 0;
 	keep = 0;
 	kind = 0;
 	ask_done = 0;
@@ -275,7 +281,6 @@ inline event()
 	pump = 0;
 	again = 0;
 	commit = 0;
-	ndelivered = 0;
 	by_data = 0;
 	resolving = 0;
 	going_down = 0;
@@ -299,7 +304,8 @@ inline event()
 		reversed(L.next_id);
 		L.next_id = 0;
 		L.next_express = 0;
-		L.next_confirm = 0
+		L.next_confirm = 0;
+		pump = 1
 	:: ev == EV_MORE ->
 		SAY(printf("EV %c more\n", NAME(me)));
 		pump = 1
@@ -317,9 +323,12 @@ inline event()
 		SAY(printf("EV %c retry_half\n", NAME(me)));
 		L.half = HALF_POSTED;
 		pump = 1
-	:: ev == EV_DRAIN ->
-		SAY(printf("EV %c drain %d\n", NAME(me), room));
-		drained()
+	:: ev == EV_ROOM ->
+		SAY(printf("EV %c room %d\n", NAME(me), room));
+		made_room()
+	:: ev == EV_READY ->
+		SAY(printf("EV %c ready\n", NAME(me)));
+		say_ready()
 	:: ev == EV_PORT ->
 		SAY(printf("EV %c port\n", NAME(me)));
 		freeze(SYNC_SENT)
@@ -335,6 +344,7 @@ inline event()
 		half_drop();
 		L.closing = 1;
 		L.ready_due = 0;
+		L.credit_due = 0;
 		if
 		:: !L.peer_inc || L.down -> ending = 1
 		:: else
@@ -356,32 +366,39 @@ inline timer_step()
 		if
 		:: L.offer[0].state == OFFER_OUT ->
 			L.offer[0].due = DUE_ASK;
-			again = 1;
-			pump = 1
-		:: else -> commit = COMMIT_SILENT
-		fi
+			again = 1
+		:: else -> send(COMMIT, 1, L.tx, L.blocked)
+		fi;
+		pump = 1
 	:: ev == EV_REFLECT ->
 		SAY(printf("EV %c reflect\n", NAME(me)));
 		L.asks = calm;
-		reflect_again()
+		reflect_again();
+		pump = 1
 	:: ev == EV_SYNC ->
 		SAY(printf("EV %c sync\n", NAME(me)));
 		send_sync(SYNC, L.peer_ltag)
 	:: ev == EV_RETRY ->
 		SAY(printf("EV %c retry\n", NAME(me)));
-		again = 1;
-		do
-		:: !parked(again - 1) -> again++
-		:: else -> break
-		od;
+		if
+		:: any(parked) ->
+			again = 1;
+			do
+			:: !parked(again - 1) -> again++
+			:: else -> break
+			od
+		:: else -> L.said_blocked = 0
+		fi;
 		pump = 1
 	:: ev == EV_PROBE ->
 		SAY(printf("EV %c probe\n", NAME(me)));
 		L.asked = 1;
-		send_sync(SYNC, L.peer_ltag)
+		send_sync(SYNC, L.peer_ltag);
+		pump = 1
 	:: ev == EV_CLOSE_AGAIN ->
 		SAY(printf("EV %c close_again\n", NAME(me)));
-		close_again = 1
+		close_again = 1;
+		pump = 1
 	:: ev == EV_DEAD ->
 		SAY(printf("EV %c dead\n", NAME(me)));
 		deads++;
@@ -394,8 +411,6 @@ inline timer_step()
 		SAY(printf("EV %c forget\n", NAME(me)));
 		/* Not before its sender knows that it is delivered. */
 		assert(!((PEER.offer[0].express || PEER.offer[0].recalled) &&
-			 (PEER.offer[0].state == OFFER_OUT ||
-			  PEER.offer[0].state == OFFER_PARKED) &&
 			 PEER.peer_inc == L.inc && PEER.tx + 1 == L.rx));
 		ending = 1
 	:: else
@@ -416,6 +431,11 @@ inline frame()
 	if
 	:: ev == EV_RCV && f_op >= CLOSE && f_op != NOLINK -> rcv_data()
 	:: else
+	fi;
+	/* More may be granted. */
+	if
+	:: ev == EV_RCV && L.blocked -> pump = 1
+	:: else
 	fi
 }
 
@@ -425,7 +445,6 @@ inline frame()
 #define quiet()		(wire[A].n == 0 && wire[B].n == 0)
 #define full(to)	(!calm && wire[to].n > K)
 #define crowded()	(full(A) || full(B) || e[A].more || e[B].more || beyond)
-#define may(fault)	(!crowded() && ((fault) || calm))
 #define in_doubt()	(any(held) || !confirmed() || L.unseen || express_out())
 
 /*
@@ -448,19 +467,20 @@ inline frame()
 			 (acks_close(1) || acks_close(2) || acks_close(3) || \
 			  acks_close(4) || acks_close(5)))
 
+/* Not before what it has asked is answered. */
+#define retries()	(any(parked) || (L.said_blocked && !L.await_done && BREAK_RULE != 14))
+
 /* What may be asked back. */
 #define cancellable(n)	(L.offer[n].id && L.offer[n].recalled != RECALL_REVERSE)
 
-/* A drain has something to say. */
-#define drains()	(L.state == OPEN && L.ready_due && any(refused))
-
-inline choose_room(some)
+inline choose_room(some, least)
 {
-	room = ((some) -> most : WINDOW);
+	room = ((some) -> most : CREDIT);
 	do
 	:: (some) && room > 0 -> room--
 	:: break
-	od
+	od;
+	room = (room > least -> room : least)
 }
 
 /* One of the events that may happen at this end now. */
@@ -478,8 +498,12 @@ inline choose()
 		:: LOSS && !calm && (full(id) || ODDS(loss)) -> ev = EV_LOSE
 		:: DUP && !calm && !crowded() && ODDS(dup) -> ev = EV_RCV; keep = 1
 		fi;
-		choose_room(NOROOM && !calm && ev == EV_RCV && opcode_at(slot) == OFFER &&
-			    ODDS(noroom));
+		choose_room(CREDIT && !calm && ev == EV_RCV && ODDS(scarce), 0);
+		if
+		:: true
+		:: FOR_NOW && !calm && ev == EV_RCV && opcode_at(slot) == OFFER &&
+		   L.state == OPEN && ODDS(fornow) -> for_now = 1
+		fi;
 		if
 		:: true
 		:: UNASKED && !calm && ev == EV_RCV && opcode_at(slot) == OFFER -> unasked = 1
@@ -530,16 +554,16 @@ inline choose()
 	:: !crowded() && CANCEL && !calm && (half_idle() ||
 	   (L.half == HALF_LENT && !L.half_unwanted)) && ODDS(cancels) ->
 		ev = EV_CANCEL_HALF
-	:: !crowded() && drains() && ODDS(drain) ->
-		ev = EV_DRAIN;
-		choose_room(WINDOW > 1 && !calm && room != 1)
+	:: !crowded() && L.state == OPEN && L.credit_due && ODDS(drain) ->
+		ev = EV_ROOM;
+		choose_room(!calm, 1)
+	:: !crowded() && L.state == OPEN && L.ready_due && ODDS(drain) -> ev = EV_READY
 	:: timer() && awaits() && !L.asks && ODDS(timers) -> ev = EV_ASK
 	:: timer() && hold_stalls() && !L.asks && ODDS(timers) -> ev = EV_REFLECT
 	:: timer() && failing() && (calm -> L.asks : 1) && ODDS(timers) ->
 		ev = EV_STALL
 	:: timer() && frozen() && ODDS(timers) -> ev = EV_SYNC
-	:: timer() && L.state == OPEN && any(parked) && ODDS(timers) ->
-		ev = EV_RETRY
+	:: timer() && L.state == OPEN && retries() && ODDS(timers) -> ev = EV_RETRY
 	:: timer() && L.state == OPEN && L.half == HALF_WAITING &&
 	   (calm -> !failing() && e[1 - id].half != HALF_NONE : 1) && ODDS(timers) ->
 		ev = EV_RETRY_HALF

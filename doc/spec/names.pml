@@ -13,7 +13,9 @@
  *	CANCEL		a writer may take its transaction back
  *	LOSS DUP	frames may be lost, doubled, at any time (always reordered)
  *	K		so many frames wait on a wire at most, each way
- *	NOROOM		the reader may be without room; a verb's words may be reserved
+ *	CREDIT		what an inbox has room for; 0: what is granted is left out
+ *	COST		what a message takes of that
+ *	FOR_NOW		an offer may be refused for now: the end settles, or words are reserved
  *	UNASKED		the last offer of a message may not ask for an answer
  *	FOR_GOOD	a verb may be refused for good
  *	STALL		a timer may notice a failure where there is none
@@ -30,7 +32,9 @@
  *			1 the peer's ltag, 6 one's own is not looked at. Of those of 4.11:
  *			7 the commit is no prefix, 8 what is reversed stays reflected,
  *			9 what is held stays so in the next run, 10 a late copy takes the
- *			place of nothing, 11 an express that was refused may be reversed
+ *			place of nothing, 11 an express that was refused may be reversed;
+ *			12 what is committed is not charged, 13 what was granted above an
+ *			older rx counts, 14 BLOCKED is not repeated, 15 a grant falls
  *	KEEP_DEAD	leave frames on the wire that no rule looks at any more
  *	UNFIT		counters that do not fit are no error by themselves
  *	LIVE		faults stop at any time, and then the ends must settle
@@ -71,8 +75,14 @@
 #ifndef K
 #define K		2
 #endif
-#ifndef NOROOM
-#define NOROOM		0
+#ifndef CREDIT
+#define CREDIT		0
+#endif
+#ifndef COST
+#define COST		1
+#endif
+#ifndef FOR_NOW
+#define FOR_NOW		0
 #endif
 #ifndef UNASKED
 #define UNASKED		0
@@ -133,7 +143,8 @@
 #define W_T	8
 #define W_I	5
 #define W_WHAT	30	/* 6 + 3 W_T: opcode, flag; tx, rx, seq */
-#define W_BODY	10	/* 2 W_I */
+#define W_BODY	14	/* 2 W_I + W_G */
+#define W_G	4	/* what is granted */
 #define W_LTAGS	12	/* 2 W_L */
 #else
 #define LTAGS	16
@@ -141,8 +152,14 @@
 #define W_T	2
 #define W_I	3
 #define W_WHAT	12
-#define W_BODY	6
 #define W_LTAGS	10
+#if CREDIT
+#define W_BODY	9
+#define W_G	3
+#else
+#define W_BODY	6
+#define W_G	0
+#endif
 #endif
 
 /*
@@ -242,7 +259,6 @@ typedef hold_of {
 	unsigned state : 3;		/* HOLD_* */
 	unsigned id : W_I;		/* 0: VOID */
 	bit express;
-	bit takes_room;
 	bit said;			/* REFUSED: so the peer was told */
 	unsigned reason : 2;		/* why it was refused */
 };
@@ -277,7 +293,7 @@ typedef end {
 	bit await_done;
 	bit last_express;		/* rx was an express */
 	bit unseen;			/* and the peer was not seen to commit it */
-	bit ready_due;			/* refused BUSY: READY when there is room */
+	bit ready_due;			/* refused for now: READY must follow */
 	unsigned last_id : W_I;		/* what an express at rx is reflected as */
 
 	unsigned window : 3;		/* of this end, as said with this ltag */
@@ -287,6 +303,12 @@ typedef end {
 	unsigned given : 3;		/* of these, offered in this run */
 	bit asks;			/* calm: the timer has asked, and nothing came of it */
 	bit more;			/* there was more to offer than an event sends */
+	unsigned granted : 4;		/* what all of the peer above rx may cost */
+	unsigned grant : 4;		/* what all of this end above peer_rx may cost */
+	unsigned costs : 8;		/* bit n: number peer_rx + 1 + n is charged */
+	bit blocked;			/* what is next is not granted */
+	bit said_blocked;		/* and the peer was told */
+	bit credit_due;			/* the peer is blocked, and nothing is granted: likewise */
 	lane offer[WINDOW];		/* of tx + 1 and the next ones */
 	hold_of hold[WINDOW];		/* of rx + 1 and the next ones */
 
@@ -322,9 +344,8 @@ byte me;
 #define frozen()	(L.state == SYNC_SENT || L.state == SYNC_RECD)
 #define content(n)	(L.offer[n].recalled -> 0 : L.offer[n].id)
 /* An express that was offered cannot be reversed at once: the peer may have delivered it. */
-#define is_out(n)	(L.offer[n].state == OFFER_OUT || \
-			 (L.offer[n].state == OFFER_PARKED && BREAK_RULE != 11))
-#define reversible(n)	(!L.offer[n].recalled && !(L.offer[n].express && is_out(n)))
+#define may_reverse(n)	(BREAK_RULE == 11 && L.offer[n].state == OFFER_PARKED)
+#define reversible(n)	(!L.offer[n].recalled && (!L.offer[n].express || may_reverse(n)))
 #define express_out()	(L.nlanes && !reversible(0))
 #define half_idle()	(L.half == HALF_POSTED || L.half == HALF_WAITING)
 #define has_posts()	(L.next_id || L.naside || half_idle() || L.nlanes > express_out())

@@ -38,9 +38,10 @@ byte took[2];			/* what an end's half took that the other has not heard of */
 
 /*
  * Never set. They stand in the assertions to tell in pan's report which promise
- * is broken; FITS: two honest ends never find counters that do not fit.
+ * is broken; FITS: two honest ends never find counters that do not fit; GRANT: what
+ * was granted is taken.
  */
-hidden byte G1, G2, G3, FITS;
+hidden byte G1, G2, G3, FITS, GRANT;
 
 /* Without it one sees what becomes of ends that start again for no reason. */
 #ifdef UNFIT
@@ -201,8 +202,7 @@ inline bereave()
 			  !e[who].closing && !e[who].peer_closing && \
 			  !e[who].nlanes && !e[who].next_id && !e[who].more && !e[who].nback && \
 			  lone_half(who) && !e[who].naside && !here(who, HOLD_HELD) && \
-			  !e[who].await_done && \
-			  !(e[who].ready_due && here(who, HOLD_REFUSED))))
+			  !e[who].await_done && !e[who].credit_due && !e[who].ready_due))
 
 /* Nothing is under way and nothing is left to do. */
 #define settled()	(idle(A) && idle(B) && wire[A].n == 0 && wire[B].n == 0 && \

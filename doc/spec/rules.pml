@@ -16,11 +16,10 @@ hidden byte commit;		/* and then say COMMIT, see below */
 hidden byte p_tx, p_rx;		/* the peer's counters, as resolving takes them */
 hidden short in_, out_;		/* by how much they are ahead of mine */
 hidden byte n, m, q;		/* lanes */
-hidden byte taken_, places;	/* numbers that take room; places that are left */
-hidden byte ndelivered;		/* messages that this event has delivered */
+hidden byte gathered_;		/* what that costs which is here of the peer */
 
 #define COMMIT_SILENT	1	/* if this event has sent nothing that says it */
-#define COMMIT_IDLE	2	/* if nothing is in flight */
+#define COMMIT_IDLE	2	/* if DONE is waited for, and nothing is in flight */
 
 /* --- the responder, 4.2, 4.3 and 4.11 ------------------------------------- */
 
@@ -29,7 +28,6 @@ inline hold_reset(at)
 	L.hold[at].state = HOLD_NONE;
 	L.hold[at].id = 0;
 	L.hold[at].express = 0;
-	L.hold[at].takes_room = 0;
 	L.hold[at].said = 0;
 	L.hold[at].reason = 0
 }
@@ -46,6 +44,8 @@ inline heard_content(txn)
 	skip
 #endif
 }
+
+#define credit_less(credit, by) ((credit) > (by) -> (credit) - (by) : 0)
 
 /* --- a half, 4.9 --------------------------------------------------------------- */
 
@@ -190,7 +190,7 @@ inline requeue()
 	:: m < L.nlanes ->
 		L.offer[m].due = DUE_NOT;
 		L.offer[m].ready = 0;
-		L.offer[m].state = (reversible(m) -> OFFER_QUEUED : OFFER_OUT);
+		L.offer[m].state = OFFER_QUEUED;
 		m++
 	:: else -> break
 	od;
@@ -251,8 +251,8 @@ inline hold_deliver()
 		delivered(L.hold[0].id, 0)
 	:: is_message(1 - me, L.hold[0].id) ->
 		SAY(printf("DO %c deliver %d\n", NAME(me), L.hold[0].id));
-		ndelivered++;
-		delivered(L.hold[0].id, L.hold[0].express)
+		delivered(L.hold[0].id, L.hold[0].express);
+		L.granted = credit_less(L.granted, COST)
 	:: else	/* nothing */
 	fi;
 	L.rx++;
@@ -265,7 +265,6 @@ inline hold_deliver()
 		L.hold[m].state = L.hold[m + 1].state;
 		L.hold[m].id = L.hold[m + 1].id;
 		L.hold[m].express = L.hold[m + 1].express;
-		L.hold[m].takes_room = L.hold[m + 1].takes_room;
 		L.hold[m].said = L.hold[m + 1].said;
 		L.hold[m].reason = L.hold[m + 1].reason;
 		m++
@@ -297,65 +296,53 @@ inline hold_has(many)
 	k = q == many
 }
 
-inline count_taken()
+/* The inbox has room for as much: that is granted, unless more is already. */
+inline credit_free()
 {
-	taken_ = 0;
+#if CREDIT
+	if
+	:: room > L.granted || BREAK_RULE == 15 -> L.granted = room
+	:: else
+	fi
+#else
+	skip
+#endif
+}
+
+/* What that costs which is here of the peer. */
+inline count_gathered()
+{
+	gathered_ = 0;
 	m = 0;
 	do
 	:: m < WINDOW ->
-		taken_ = taken_ + L.hold[m].takes_room;
+		gathered_ = gathered_ + (held(m) && is_message(1 - me, L.hold[m].id) -> COST : 0);
 		m++
 	:: else -> break
 	od
 }
 
-/* The highest number that READY can name, as rx + m. */
-inline highest()
+/* If nothing else costs anything, one content may cost more than what is granted. */
+#define was_granted()	(!CREDIT || gathered_ + COST <= L.granted || (!gathered_ && L.granted))
+
+/* Words are free, or the end that settled goes on. */
+inline say_ready()
 {
-	count_taken();
-	places = (room > taken_ -> room - taken_ : 0);
-	m = 0;
-	do
-	:: m < L.window &&
-	   (m == 0 || places || held(m) || L.hold[m].takes_room) ->
-		if
-		:: places && !held(m) && !L.hold[m].takes_room -> places--
-		:: else
-		fi;
-		m++
-	:: else -> break
-	od
+	L.ready_due = 0;
+	send(READY, 0, 0, 0)
 }
 
-inline drained()
+/* The reader has made room, and the peer is blocked. */
+inline made_room()
 {
-	highest();
-	/* Does it say anything new, and is another READY due after it? */
-	k = 0;
-	j = 0;
-	i = 0;
-	do
-	:: i < WINDOW ->
-		if
-		:: refused(i) && i < m -> k = 1
-		:: refused(i) && i >= m -> j = 1
-		:: else
-		fi;
-		i++
-	:: else -> break
-	od;
-	if
-	:: !k
-	:: else ->
-		L.ready_due = j;
-		send(READY, 0, L.rx + m, 0)
-	fi
+	L.credit_due = 0;
+	credit_free();
+	send(READY, 0, 0, 0)
 }
 
 inline reflect(seq_, txn)
 {
-	send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, seq_, txn,
-		(is_half(1 - me, txn) -> L.half_id : 0))
+	send_own(REFLECT, 0, seq_, txn, (is_half(1 - me, txn) -> L.half_id : 0))
 }
 
 /* What is held is not committed: the lowest of it once more. */
@@ -381,7 +368,7 @@ inline refuse(why, asked_for)
 	:: else
 	fi;
 	if
-	:: asked_for -> send_as(REFUSE, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq, f_id, why)
+	:: asked_for -> send_own(REFUSE, 0, f_seq, f_id, why)
 	:: else
 	fi
 }
@@ -395,9 +382,7 @@ inline begin_content()
 	fi;
 	hold_reset(n);
 	L.asks = 0;
-	count_taken();
-	places = (room > ndelivered -> room - ndelivered : 0);
-	v = (n == 0 -> places > 0 : places > taken_);
+	count_gathered();
 	/* Who closes takes nothing new. */
 	k = !L.closing;
 	if
@@ -411,14 +396,16 @@ inline begin_content()
 	if
 	:: is_half(1 - me, f_id) && !k -> refuse(NO_HALF, !(L.closing && unasked))
 	:: is_verb(1 - me, f_id) && k && for_good -> refuse(RANGE, 1)
-	:: is_verb(1 - me, f_id) && k && !for_good && !room -> refuse(CONFLICT, 1)
-	:: (is_verb(1 - me, f_id) && !k) || (is_message(1 - me, f_id) && !(k && v)) ->
+	:: is_verb(1 - me, f_id) && k && !for_good && for_now -> refuse(CONFLICT, 1)
+	:: (is_verb(1 - me, f_id) && !k) || (is_message(1 - me, f_id) && !(k && !for_now)) ->
 		refuse(BUSY, !unasked)
+	:: is_message(1 - me, f_id) && k && !for_now && !was_granted() ->
+		/* Dropped, and honest ends do not offer it. */
+		assert(GRANT)
 	:: else ->
 		L.hold[n].state = HOLD_HELD;
 		L.hold[n].id = f_id;
 		L.hold[n].express = f_flag;
-		L.hold[n].takes_room = is_message(1 - me, f_id);
 		heard_content(f_id);
 		if
 		:: f_flag -> hold_deliver()
@@ -447,8 +434,7 @@ inline answer_again()
 	:: held(n) && !unasked -> reflect(f_seq, L.hold[n].id)
 	:: refused(n) && !unasked ->
 		L.hold[n].said = 1;
-		send_as(REFUSE, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq, f_id,
-			L.hold[n].reason)
+		send_own(REFUSE, 0, f_seq, f_id, L.hold[n].reason)
 	:: else
 	fi
 }
@@ -464,7 +450,7 @@ inline rcv_offer()
 		if
 		:: L.last_express && (f_flag || !f_id) && !held(0) && !unasked ->
 			/* What was heard since may be a half, but an express is given none. */
-			send_as(REFLECT, 0, L.ltag, L.peer_ltag, L.tx, L.rx, f_seq, L.last_id, 0)
+			send_own(REFLECT, 0, f_seq, L.last_id, 0)
 		:: else
 		fi
 	:: in_ != 0 && (!in_window() || absorbed(n))
@@ -481,6 +467,117 @@ inline rcv_offer()
 
 /* --- the initiator, 4.1 ------------------------------------------------------ */
 
+/* --- credit, 4.11 ------------------------------------------------------------- */
+
+#if BREAK_RULE == 12
+#define charged_from()	(L.tx - L.peer_rx)
+#else
+#define charged_from()	0
+#endif
+#define charged_at(n)	((n) >= charged_from() && (n) < 2 * WINDOW && (L.costs >> (n)) & 1)
+#define charged()	(COST * (charged_at(0) + charged_at(1) + charged_at(2) + charged_at(3) + \
+				 charged_at(4) + charged_at(5) + charged_at(6) + charged_at(7)))
+
+/* May this be given a number? If nothing is charged, and something granted, in any case. */
+#define affords(txn)	(!CREDIT || !is_message(me, txn) || charged() + COST <= L.grant || \
+			 (!charged() && L.grant))
+
+/* What has a lane, and is next, is not granted. */
+#define lane_blocked()	(L.nlanes > L.given && !affords(content(L.given)))
+
+#define cost_bit(seq)	(1 << ((seq) - L.peer_rx - 1))
+
+inline credit_give(seq)
+{
+#if CREDIT
+	if
+	:: is_message(me, content((seq) - L.tx - 1)) -> L.costs = L.costs | cost_bit(seq)
+	:: else
+	fi
+#else
+	skip
+#endif
+}
+
+/* Nothing took its place at the peer. */
+inline credit_void(seq)
+{
+	L.costs = L.costs & ~cost_bit(seq)
+}
+
+/* The peer has delivered more, and grants so much less above that. */
+inline credit_confirmed(seq)
+{
+	do
+	:: L.peer_rx < seq ->
+		L.grant = credit_less(L.grant, (L.costs & 1 -> COST : 0));
+		L.costs = L.costs >> 1;
+		L.peer_rx++
+	:: else -> break
+	od
+}
+
+/* What was granted above another rx does not count. */
+inline credit_heard()
+{
+	if
+	:: (f_rx == L.peer_rx || BREAK_RULE == 13) && f_grant > L.grant -> L.grant = f_grant
+	:: else
+	fi
+}
+
+/* Only what is committed stays charged. */
+inline credit_froze()
+{
+	L.grant = 0;
+	L.blocked = 0;
+	L.said_blocked = 0;
+	L.costs = L.costs & ((1 << (L.tx - L.peer_rx)) - 1)
+}
+
+inline credit_begin()
+{
+	L.grant = f_grant;
+	L.blocked = 0;
+	L.said_blocked = 0;
+	L.credit_due = 0
+}
+
+inline send_commit()
+{
+	send(COMMIT, (L.await_done || L.blocked), L.tx, L.blocked)
+}
+
+/* What is blocked waits for DONE though all is known to be delivered. */
+inline offer_done(seq)
+{
+	if
+	:: L.await_done && seq >= L.done_seq ->
+		L.asks = 0;
+		L.await_done = 0;
+		L.done_seq = 0
+	:: else
+	fi
+}
+
+/* What is under way has answers, and they say what is granted. */
+inline offer_blocked()
+{
+	if
+	:: !L.blocked ->
+		L.said_blocked = 0;
+		offer_done(L.peer_rx)
+	:: L.blocked && !L.said_blocked && !L.given && L.state == OPEN ->
+		L.said_blocked = 1;
+		L.await_done = 1;
+		L.done_seq = L.tx;
+		send_commit()
+	:: else
+	fi
+}
+
+/* --- the initiator again ------------------------------------------------------- */
+
 /* The link has failed: stop, and compare where both ends stand. */
 inline freeze(how)
 {
@@ -495,6 +592,7 @@ inline freeze(how)
 	:: else -> break
 	od;
 	drop_voids();
+	credit_froze();
 	L.asks = 0;
 	L.close_sent = 0;
 	L.state = SYNC_SENT;
@@ -518,7 +616,9 @@ inline offer_lane(at)
 		fi;
 		L.offer[at].due = DUE_NOT;
 		if
-		:: at >= L.given -> L.given = at + 1
+		:: at >= L.given ->
+			L.given = at + 1;
+			credit_give(L.tx + 1 + at)
 		:: else
 		fi;
 		if
@@ -600,15 +700,27 @@ inline hand_back(txn, express_, confirm_)
 	fi
 }
 
+/* What was not granted may have been this post. */
+inline next_gone()
+{
+	L.next_id = 0;
+	L.next_express = 0;
+	L.next_confirm = 0;
+	if
+	:: L.nlanes <= L.given ->
+		L.blocked = 0;
+		L.said_blocked = 0
+	:: else
+	fi
+}
+
 inline next_back()
 {
 	if
 	:: L.next_id -> hand_back(L.next_id, L.next_express, L.next_confirm)
 	:: else
 	fi;
-	L.next_id = 0;
-	L.next_express = 0;
-	L.next_confirm = 0
+	next_gone()
 }
 
 inline drop_next()
@@ -635,16 +747,16 @@ inline drop_next()
 	if
 	:: L.next_id ->
 		reversed(L.next_id);
-		L.next_id = 0;
-		L.next_express = 0;
-		L.next_confirm = 0
+		next_gone()
 	:: else
 	fi
 }
 
 /* Halves and what else waits take turns; what is parked lets a half pass. */
 #define half_posted()	(L.half == HALF_POSTED && !L.closing && !L.peer_closing)
-#define half_first()	(half_posted() && (L.half_turn || L.naside || !L.next_id))
+#define next_blocked()	(L.next_id && !L.naside && !affords(L.next_id))
+#define half_first()	(half_posted() && (L.half_turn || L.naside || !L.next_id || \
+					   next_blocked()))
 
 inline step_back()
 {
@@ -691,12 +803,14 @@ inline aside_first(at)
 inline step_aside()
 {
 	if
-	:: L.state == OPEN && half_posted() && any(parked) ->
+	:: L.state == OPEN && half_posted() && (any(parked) || lane_blocked()) ->
+		/* The lowest that waits. */
 		q = 0;
 		do
-		:: !parked(q) -> q++
+		:: q < L.nlanes && !parked(q) -> q++
 		:: else -> break
 		od;
+		q = (q < L.nlanes -> q : L.given);
 		n = L.nlanes;
 		do
 		:: n > q ->
@@ -749,7 +863,7 @@ inline give_due()
 			 !(L.given && (L.offer[0].recalled || \
 				       barrier(L.offer[0].id, L.offer[0].express))))
 
-/* Is there one that waits, and may it go now? Then k is 1. */
+/* Is there one that waits, and may it go now? Then k is 1. What is not granted may not. */
 inline take_next()
 {
 	k = 0;
@@ -762,7 +876,9 @@ inline take_next()
 		L.half_turn = 0;
 		k = 1
 	:: !half_first() && L.next_id && !L.naside &&
-	   !(n && barrier(L.next_id, L.next_express)) ->
+	   !(n && barrier(L.next_id, L.next_express)) && next_blocked() -> L.blocked = 1
+	:: !half_first() && L.next_id && !L.naside &&
+	   !(n && barrier(L.next_id, L.next_express)) && !next_blocked() ->
 		L.half_turn = halves(me) > 0;
 		L.offer[n].id = L.next_id;
 		L.offer[n].express = L.next_express;
@@ -786,8 +902,10 @@ inline give_new()
 {
 	do
 	:: may_give() && !L.more ->
+		L.blocked = lane_blocked();
 		if
-		:: nout >= PUMP_SENDS -> L.more = 1
+		:: L.blocked -> break
+		:: !L.blocked && nout >= PUMP_SENDS -> L.more = 1
 		:: else ->
 			k = 1;
 			if
@@ -816,16 +934,19 @@ inline pump_step()
 		:: else
 		fi;
 		L.more = 0;
+		L.blocked = 0;
 		step_back();
 		step_aside();
 		give_due();
-		give_new()
+		give_new();
+		offer_blocked()
 	:: else
 	fi;
 	if
 	:: L.state == OPEN && ((commit == COMMIT_SILENT && !nout) ||
-			       (commit == COMMIT_IDLE && L.offer[0].state != OFFER_OUT)) ->
-		send(COMMIT, L.await_done, L.tx, 0)
+			       (commit == COMMIT_IDLE && L.await_done && !L.said_blocked &&
+				L.offer[0].state != OFFER_OUT)) ->
+		send_commit()
 	:: else
 	fi;
 	pump = 0;
@@ -853,7 +974,7 @@ inline offer_committed()
 	L.tx++;
 	if
 	:: L.offer[0].express ->
-		L.peer_rx = L.tx;
+		credit_confirmed(L.tx);
 		L.done_seq = 0;
 		if
 		:: L.offer[0].confirm || L.await_done -> confirmed_now()
@@ -937,6 +1058,7 @@ inline rcv_reflect()
 		assert(FITS || f_id == L.offer[0].id);
 		L.asks = 0;
 		was_express();
+		credit_heard();
 		pump = 1
 	:: n < WINDOW && !tells_express() ->
 		/* Between honest ends it is what was said. */
@@ -950,6 +1072,10 @@ inline rcv_reflect()
 		fi;
 		L.offer[n].state = OFFER_REFLECTED;
 		L.offer[n].due = DUE_NOT;
+		if
+		:: !content(n) -> credit_void(f_seq)
+		:: else
+		fi;
 		k = L.tx;
 		q = 0;
 		do
@@ -963,6 +1089,8 @@ inline rcv_reflect()
 		:: L.given && L.offer[0].state == OFFER_REFLECTED -> offer_committed()
 		:: else -> break
 		od;
+		/* Of an express, that it is delivered is known only now. */
+		credit_heard();
 		pump = 1;
 		commit = (L.tx != k && !confirmed() -> COMMIT_SILENT : 0)
 	:: n == WINDOW && !tells_express() && f_seq <= L.tx && f_seq > f_rx ->
@@ -976,7 +1104,7 @@ inline rcv_refuse()
 {
 	pump = 1;
 	/* It may have been offered before the peer heard of what DONE is waited for. */
-	commit = (L.await_done -> COMMIT_IDLE : 0);
+	commit = COMMIT_IDLE;
 	if
 	:: is_half(me, f_id) ->
 		/* The peer had none; but perhaps it has by now. */
@@ -1004,12 +1132,12 @@ inline rcv_ack()
 	pump = 1
 }
 
-/* There is room up to this number, or words are free. */
+/* More is granted, or words are free. */
 inline rcv_ready()
 {
 	n = 0;
 	do
-	:: n < L.given && L.tx + 1 + n <= f_seq ->
+	:: n < L.given ->
 		if
 		:: L.offer[n].state == OFFER_OUT -> L.offer[n].ready = 1
 		:: L.offer[n].state == OFFER_PARKED ->
@@ -1020,13 +1148,27 @@ inline rcv_ready()
 		n++
 	:: else -> break
 	od;
+	L.said_blocked = 0;
 	pump = 1
+}
+
+/* What is next is not granted: DONE says what is. If that is nothing, READY follows. */
+inline rcv_commit()
+{
+	if
+	:: f_blocked -> L.credit_due = (!L.granted && !L.closing)
+	:: else
+	fi;
+	if
+	:: f_flag && f_tx <= L.rx -> send(DONE, 0, L.rx, 0)
+	:: else
+	fi
 }
 
 /* The peer says what it has delivered last. */
 inline offer_delivered(seq)
 {
-	L.peer_rx = seq;
+	credit_confirmed(seq);
 	if
 	:: L.await_done && L.peer_rx >= L.done_seq ->
 		L.asks = 0;
@@ -1080,6 +1222,7 @@ inline forget_run(going)
 	L.last_express = 0;
 	L.unseen = 0;
 	hold_drop();
+	L.costs = 0;
 	L.tx = 0;
 	L.peer_rx = 0;
 	L.await_done = 0;
@@ -1186,11 +1329,12 @@ inline resolve()
 		L.ready_due = 0;
 		L.win = (L.window < L.heard_window -> L.window : L.heard_window);
 		requeue();
+		credit_begin();
 		L.more = 0;
 		heard();
 		send_sync(SYNC_ACK, L.peer_ltag);
 		pump = 1;
-		commit = (L.await_done -> COMMIT_IDLE : 0)
+		commit = COMMIT_IDLE
 	fi
 }
 
@@ -1220,7 +1364,8 @@ inline run_progress()
 		if
 		:: out_ <= 0 && f_rx > L.peer_rx -> offer_delivered(f_rx)
 		:: else
-		fi
+		fi;
+		credit_heard()
 	fi
 }
 
@@ -1329,6 +1474,11 @@ inline end_reset()
 	L.closing = 0;
 	L.close_sent = 0;
 	L.ready_due = 0;
+	L.granted = 0;
+	L.grant = 0;
+	L.blocked = 0;
+	L.said_blocked = 0;
+	L.credit_due = 0;
 	L.rx = 0;
 	half_none();
 	L.half_turn = 0;
@@ -1372,7 +1522,7 @@ inline end_link()
 
 #define closes_now()	(L.state == OPEN && (L.closing || L.peer_closing) && !ending)
 
-/* What waits for room or for its turn is reversed. */
+/* What was refused for now, or waits for its turn, is reversed. */
 inline close_drop()
 {
 	if
@@ -1414,7 +1564,7 @@ inline close_step()
 			:: !confirmed() && !(L.await_done && L.done_seq == L.tx) ->
 				L.await_done = 1;
 				L.done_seq = L.tx;
-				send(COMMIT, 1, L.tx, 0)
+				send_commit()
 			:: confirmed() && L.peer_closing ->
 				send(CLOSE_ACK, 0, 0, 0);
 				ending = 1
@@ -1463,8 +1613,8 @@ inline data_of_run()
 			:: f_op == ACK && n < WINDOW -> rcv_ack()
 			:: else
 			fi
-		:: L.state == OPEN && f_op == COMMIT && f_flag && f_tx <= L.rx ->
-			send(DONE, 0, L.rx, 0)
+		:: L.state == OPEN && f_op == COMMIT -> rcv_commit()
+		:: L.state == OPEN && f_op == DONE -> offer_done(f_rx)
 		:: L.state == OPEN && f_op == READY -> rcv_ready()
 		:: L.state == OPEN && f_op == CLOSE ->
 			if
@@ -1496,8 +1646,9 @@ inline stranger()
 {
 	if
 	:: f_op == SYNC && f_dst == (COOKIE | f_src) ->
-		SAY(printf("EV %c accept 1 0 %d %d %d %d %d %d %d 0 0 0 0 0\n", NAME(me), f_src,
-			   f_dst, f_tx, f_rx, f_window, f_inc, f_peer_inc));
+		SAY(printf("EV %c accept 1 0 %d %d %d %d %d %d %d %d %d\n", NAME(me), f_src,
+			   f_dst, f_tx, f_rx, f_window, f_inc, f_peer_inc, f_grant, room));
+		credit_free();
 		fresh_inc();
 		L.inc = fresh;
 		learn();
@@ -1521,10 +1672,11 @@ inline rcv()
 	if
 	:: L.state == CLOSED -> stranger()
 	:: else ->
-		SAY(printf("EV %c rcv %d %d %d %d %d %d %d %d %d %d %d %d", NAME(me),
-			   f_op, f_flag, f_src, f_dst, f_tx, f_rx, f_seq, f_inc,
-			   f_peer_inc, room, lost, arrived));
-		SAY(printf(" %d %d\n", unasked, for_good));
+		SAY(printf("EV %c rcv %d %d %d %d %d %d %d %d %d %d", NAME(me), f_op, f_flag,
+			   f_src, f_dst, f_tx, f_rx, f_seq, f_inc, f_peer_inc, f_grant));
+		SAY(printf(" %d %d %d %d %d %d\n", room, lost, arrived, unasked, for_good,
+			   for_now));
+		credit_free();
 		if
 		:: f_op == SYNC -> rcv_sync()
 		:: f_op == SYNC_ACK -> rcv_sync_ack()

@@ -24,9 +24,11 @@ bag wire[2];			/* the frames on their way to an end */
 /* The frame being handled: struct oae_frame. inc is id to an OFFER, a REFLECT. */
 hidden byte f_op, f_src, f_dst, f_tx, f_rx, f_seq, f_inc, f_peer_inc;
 hidden byte f_flag;		/* OFFER, ASK: EXPRESS; COMMIT: WANT_DONE */
+hidden byte f_grant;		/* what all numbers above its rx may cost */
 #define f_id	f_inc		/* ASK, ACK, REFUSE: it says of what kind that is */
 #define f_half	f_peer_inc	/* REFLECT of a half: the one that is lent */
 #define f_reason f_peer_inc	/* REFUSE */
+#define f_blocked f_inc		/* COMMIT: BLOCKED */
 
 /* What this event sends. */
 hidden packet out[OUTS];
@@ -39,23 +41,30 @@ hidden byte nout;
 #define DST(p)		(p.ltags & MASK(W_L))
 
 /* Macros, since an inline takes no member of a structure. */
-#define send_as(op, flag, src, dst, tx_, rx_, seq_, one, two)			\
+#define send_all(op, flag, src, dst, tx_, rx_, seq_, one, two, grant_)		\
 	assert(nout < OUTS);							\
 	out[nout].what = ((((((((op) << 1) | (flag)) << W_T) | (tx_)) << W_T) |	\
 			   (rx_)) << W_T) | (seq_);				\
-	out[nout].body = ((one) << W_I) | (two);				\
+	out[nout].body = ((((grant_) << W_I) | (one)) << W_I) | (two);		\
 	out[nout].ltags = ((src) << W_L) | (dst);				\
 	nout++;									\
-	SAY(printf("DO %c send %d %d %d %d %d %d %d %d %d\n", NAME(me), op,	\
-		   flag, src, dst, tx_, rx_, seq_, one, two))
+	SAY(printf("DO %c send %d %d %d %d %d %d %d %d %d %d\n", NAME(me), op,	\
+		   flag, src, dst, tx_, rx_, seq_, one, two, grant_))
+
+/* Without a link nothing is granted. */
+#define send_as(op, flag, src, dst, tx_, rx_, seq_, one, two)			\
+	send_all(op, flag, src, dst, tx_, rx_, seq_, one, two, 0)
+
+#define send_own(op, flag, seq_, one, two)					\
+	send_all(op, flag, L.ltag, L.peer_ltag, L.tx, L.rx, seq_, one, two, L.granted)
 
 /* A frame of this run. */
 #define send(op, flag, seq_, id)						\
-	send_as(op, flag, L.ltag, L.peer_ltag, L.tx, L.rx, seq_, id, 0)
+	send_own(op, flag, seq_, id, 0)
 
 /* What a data frame has its number in has the window here. */
 #define send_sync(op, dst)							\
-	send_as(op, 0, L.ltag, dst, L.tx, L.rx, L.window, L.inc, L.peer_inc)
+	send_all(op, 0, L.ltag, dst, L.tx, L.rx, L.window, L.inc, L.peer_inc, L.granted)
 #define f_window f_seq
 
 /* The i-th of those on their way to me becomes the frame being handled. */
@@ -68,7 +77,8 @@ inline unpack()
 	f_rx = (v >> W_T) & MASK(W_T);
 	f_seq = v & MASK(W_T);
 	v = wire[me].p[slot].body;
-	f_inc = v >> W_I;
+	f_grant = v >> (2 * W_I);
+	f_inc = (v >> W_I) & MASK(W_I);
 	f_peer_inc = v & MASK(W_I);
 	f_src = SRC(wire[me].p[slot]);
 	f_dst = DST(wire[me].p[slot]);

@@ -410,7 +410,7 @@ enum oae_why {
  * @since_ns: for so long, ns; 0 not known
  * @until_ns: after so long it is given up, ns; 0 never
  * @unread: transactions that can be read here
- * @unread_bytes: memory that these take, and what a reader keeps (OAE_OPT_TAKE)
+ * @unread_bytes: what these cost, and what a reader keeps (OAE_OPT_TAKE)
  * @rcvbuf: the knob, which limits @unread_bytes
  * @idle_ms: nothing was read here for so long though something is unread, or kept, ms
  * @holder: peer of the link that reserves the words which a verb of this peer waits for

@@ -79,7 +79,7 @@ enum oae_nl_link {
 	OAE_NL_LINK_WAITS,	/* string: what the link waits for, in a word; - nothing */
 	OAE_NL_LINK_SINCE,	/* u64: ns that it has waited; 0 not known */
 	OAE_NL_LINK_UNTIL,	/* u64: ns until it gives up; 0 never */
-	OAE_NL_LINK_UNREAD_BYTES, /* u32: what is unread takes; rcvbuf is the limit */
+	OAE_NL_LINK_UNREAD_BYTES, /* u32: what is unread costs; rcvbuf is the limit */
 	OAE_NL_LINK_IDLE,	/* u32: ms for which nothing was read, though there is something */
 	OAE_NL_LINK_SAYS,	/* string: all this in a sentence for people */
 	OAE_NL_LINK_SSTHRESH,	/* u32: up to here CWND doubles with each round trip */

@@ -33,7 +33,7 @@ OAE_KNOB(window, 1, 64, 16, "transactions", "most transactions under way a link 
 OAE_KNOB(pack, 0, 1, 1, "", "1: small messages, or verbs, that wait are sent together")
 OAE_KNOB(paths, 1, 8, 8, "", "most paths a link, its own counted; 1: no other than that")
 OAE_KNOB(rcvbuf, 4096, 16777216, 262144, OAE_BYTES,
-	 "most bytes of buffers that hold what is delivered and not yet read, a link")
+	 "most that what is delivered and not yet read may cost, and what comes, a link")
 OAE_KNOB(stranger_pps, 0, 100000, 200, "answers a second",
 	 "most answers a second to peers without a link")
 OAE_KNOB(doubt_s, 0, 604800, 3600, "s, 0 for ever",

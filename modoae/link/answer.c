@@ -47,6 +47,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->park_iv = 0;
 	l->moved_at = now;
 	if (express) {
+		oae_credit_confirmed(l, l->tx);
 		l->peer_rx = l->tx;
 		/* With it all before it is delivered. */
 		if (confirm || l->await_done)
@@ -86,11 +87,25 @@ void oae_offer_was_express(struct oae_link *l, u64 now, struct oae_actions *a)
  */
 void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a)
 {
+	oae_credit_confirmed(l, seq);
 	l->peer_rx = seq;
 	if (l->await_done && oae_dist(l->done_seq, seq) >= 0) {
 		l->await_done = false;
 		oae_op(a, OAE_OP_CONFIRMED)->seq = l->done_seq;
 	}
+}
+
+/**
+ * oae_offer_done() - DONE is not waited for any more, if it says that much
+ * @l: the link
+ * @seq: the last number that the peer has delivered; that is recorded already
+ *
+ * What is blocked waits for DONE though all is known to be delivered (protocol 4.11).
+ */
+void oae_offer_done(struct oae_link *l, u32 seq)
+{
+	if (oae_dist(l->done_seq, seq) >= 0)
+		l->await_done = false;
 }
 
 /**
@@ -103,8 +118,17 @@ void oae_send_commit(struct oae_link *l, struct oae_actions *a)
 	struct oae_send *s = oae_send(l, a, OAE_COMMIT);
 
 	s->frame.seq = l->tx;
-	if (l->await_done)
+	if (l->await_done || l->blocked)
 		s->frame.flags |= OAE_F_WANT_DONE;
+	if (l->blocked)
+		s->frame.marks = OAE_M_BLOCKED;
+}
+
+static void answer_want_done(struct oae_link *l, u64 now)
+{
+	l->await_done = true;
+	l->done_seq = l->tx;
+	l->done_at = now;
 }
 
 /**
@@ -120,9 +144,7 @@ void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 	    (l->await_done && l->done_seq == l->tx))
 		return;
 	now = oae_now(l, now);
-	l->await_done = true;
-	l->done_seq = l->tx;
-	l->done_at = now;
+	answer_want_done(l, now);
 	/* The answer to an offer in flight confirms it, too; so does resolving. */
 	if (l->state == OAE_OPEN && oae_first_lane(l)->state != OAE_OFFER_OUT)
 		oae_send_commit(l, a);
@@ -308,12 +330,17 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	if (answer_tells_express(l, f)) {
 		oae_offer_was_express(l, now, a);
+		oae_credit_heard(l, f);
 		oae_offer_pump(l, now, a);
 		return;
 	}
 	n = answer_lane(l, f, now, a);
 	if (!n) {
-		answer_again(l, f, a);
+		/* More may be granted, and an offer carries the commit as well. */
+		if (l->blocked)
+			oae_offer_pump(l, now, a);
+		if (a->nsends == nsends)
+			answer_again(l, f, a);
 		return;
 	}
 	/* Of a commit the peer might not hear; of an express it need not. */
@@ -343,12 +370,14 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 	oae_lane_not_due(l, n);
 	if (n->p.kind == OAE_VOID && l->nvoid)
 		l->nvoid--;
-	if (f->room)
-		l->room_to = f->rx + f->room;
 	answer_passed(l, f, a);
+	if (n->p.kind == OAE_VOID)
+		oae_credit_void(l, f->seq);
 	/* In order: what is above the first gap waits. */
 	while (l->given && oae_first_lane(l)->state == OAE_OFFER_REFLECTED)
 		oae_offer_committed(l, now, a);
+	/* Of an express, that it is delivered is known only now. */
+	oae_credit_heard(l, f);
 	oae_offer_pump(l, now, a);
 	/* The next offer carries the commit; an express needs none. */
 	if (l->state == OAE_OPEN && l->tx != tx && a->nsends == nsends &&
@@ -430,20 +459,16 @@ static u64 answer_looks_past(const struct oae_lane *n, const struct oae_frame *f
 static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struct oae_frame *f,
 			     u64 have, u64 now, struct oae_actions *a)
 {
-	u64 missing = oae_slice_mask(n->p.nslices) & ~have, lost;
+	u64 all = oae_slice_mask(n->p.nslices), missing = all & ~have, lost;
 	bool certain = n->asked && oae_number_heard(f, n->asked);
-	bool alone = !have && n->rest && n->sent == 1ULL << (n->p.nslices - 1);
 
 	oae_note(a, OAE_N_GAP_HEARD);
 	if (f->seq == l->tx + 1 && oae_dist(n->pn, f->ack) >= 0)
 		answer_progress(l, n, missing, now, a);
-	/* There was room. */
-	if (n->asks)
-		l->wary = false;
 	n->rest &= ~have;
 	/* Nothing of this run is there; perhaps what an earlier one has left is. */
 	if (!have)
-		missing = n->sent;
+		missing = n->sent & all ?: all;
 	if (certain)
 		lost = ~n->rest;
 	else
@@ -451,16 +476,13 @@ static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struc
 	lost &= missing;
 	if (lost)
 		answer_lost(l, n, lost, n->pn, !certain, a);
-	else if (n->rest && !alone)
+	else if (n->rest)
 		oae_lane_due(l, n, OAE_DUE_REST);
 	else if (!n->asked && oae_dist(n->pn, f->ack) >= 0)
 		/* Too few numbers are behind it: the answer to another one tells. */
 		oae_lane_due(l, n, OAE_DUE_ASK);
 	else
 		oae_lane_not_due(l, n);
-	/* Of LAST alone: whether the others are to be sent is still not known. */
-	if (lost && alone)
-		oae_lane_due(l, n, OAE_DUE_LAST);
 }
 
 /*
@@ -478,12 +500,12 @@ static void answer_park_until(struct oae_link *l, u64 now)
 	l->park_at = now + l->park_iv;
 }
 
-/* There is no room for a lane now, or its words are reserved. */
+/* The words of a lane are reserved, or the peer settles. */
 static void answer_park(struct oae_link *l, struct oae_lane *n, const struct oae_frame *f,
 			u64 now, struct oae_actions *a)
 {
 	if (n->refused != f->reason && f->seq == l->tx + 1)
-		l->refused_at = now;
+		l->waits_at = now;
 	n->refused = f->reason;
 	oae_lane_not_due(l, n);
 	n->state = OAE_OFFER_PARKED;
@@ -503,9 +525,6 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 {
 	switch (f->reason) {
 	case OAE_R_BUSY:
-		/* All but LAST was sent in vain. */
-		if (n->sent & (n->sent - 1))
-			l->wary = true;
 		answer_park(l, n, f, now, a);
 		return;
 	case OAE_R_NO_HALF:
@@ -602,24 +621,20 @@ void oae_rcv_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 }
 
 /**
- * oae_offer_ready() - handle READY: there is room, or words are free (protocol 4.1)
+ * oae_offer_ready() - handle READY: words are free, or more is granted (protocol 4.1)
  * @l: the link, OPEN; the frame is of this run
- * @seq: the highest number that there is room for
  * @now: ns
  * @a: actions
  *
  * READY may overtake the refusal that it is for.
  */
-void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
+void oae_offer_ready(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u32 at, last = l->tx + l->given;
 	struct oae_lane *n;
 
-	l->room_to = seq;
 	for (at = l->tx; at != last;) {
 		n = oae_lane(l, ++at);
-		if (oae_dist(at, seq) < 0)
-			break;
 		if (n->state == OAE_OFFER_OUT) {
 			n->ready = true;
 		} else if (n->state == OAE_OFFER_PARKED) {
@@ -630,31 +645,50 @@ void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 		}
 	}
 	l->park_iv = 0;
-	if (l->nparked)
-		answer_park_until(l, now);
+	l->said_blocked = false;
 	oae_offer_pump(l, now, a);
 }
 
 /**
- * oae_offer_unpark() - offer the lowest parked transaction: READY may be lost
- * @l: the link, OPEN; something is parked
+ * oae_offer_blocked() - say that what is next is not granted, if nothing else is under way
+ * @l: the link
  * @now: ns
  * @a: actions
  *
- * This asks whether there is room, so LAST is enough of a message (protocol 4.11). An
- * express must not be mixed with what the peer has kept of another.
+ * What is under way has answers, and they say what is granted.
+ */
+void oae_offer_blocked(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (!l->blocked) {
+		l->said_blocked = false;
+		oae_offer_done(l, l->peer_rx);
+		return;
+	}
+	if (l->said_blocked || l->given || l->state != OAE_OPEN)
+		return;
+	l->said_blocked = true;
+	/* That it is said again changes nothing. */
+	if (!l->park_iv)
+		l->waits_at = now;
+	answer_want_done(l, now);
+	answer_park_until(l, now);
+	oae_send_commit(l, a);
+}
+
+/**
+ * oae_offer_unpark() - offer the lowest parked transaction, or say BLOCKED: READY may be lost
+ * @l: the link, OPEN; something is parked, or not granted
+ * @now: ns
+ * @a: actions
  */
 void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	struct oae_lane *n;
 	u32 seq;
 
 	l->park_iv *= 2;
 	answer_park_until(l, now);
-	if (!oae_lane_parked(l, &seq))
-		return;
-	n = oae_lane(l, seq);
-	if (n->p.kind == OAE_MESSAGE && !oae_post_express(&n->p) && !l->settle_until)
-		oae_lane_due(l, n, OAE_DUE_LAST);
-	oae_offer_again(l, seq, now, a);
+	if (oae_lane_parked(l, &seq))
+		oae_offer_again(l, seq, now, a);
+	else
+		l->said_blocked = false;
 }

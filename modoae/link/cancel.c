@@ -25,7 +25,11 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 	u32 seq;
 
 	if (l->next_valid && l->next.handle == handle) {
+		now = oae_now(l, now);
 		oae_offer_drop_next(l, err, a);
+		/* If that was not granted, nothing is blocked any more. */
+		oae_offer_pump(l, now, a);
+		oae_finish(l, now, a);
 		return 0;
 	}
 	if (oae_half_idle(l) && l->swaps->half.handle == handle) {

@@ -154,7 +154,7 @@ void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_drop_posts(l, OAE_E_SHUTDOWN, a);
 	l->closing = true;
 	l->ready_due = false;
-	l->busy_due = false;
+	l->credit_due = false;
 	/* Never open, or down: there is no peer to wait for. */
 	if (!l->peer_inc || l->down)
 		oae_link_end(l, OAE_E_SHUTDOWN, a);
@@ -229,8 +229,7 @@ void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	l->settle_until = 0;
 	l->leaving = false;
-	/* There is room for one at least, or it is refused again. */
-	oae_link_drained(l, 1, now, a);
+	oae_link_ready(l, now, a);
 }
 
 /**

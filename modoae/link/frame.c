@@ -76,7 +76,8 @@ static bool frame_marks_ok(const struct oae_frame *f)
 		return !(f->marks & ~OAE_M_NOW);
 	if (f->map || (f->pn && !oae_is_question(f->opcode)))
 		return false;
-	return !(f->marks & ~(f->opcode == OAE_OFFER ? OAE_M_ANSWER : 0));
+	return !(f->marks & ~(f->opcode == OAE_OFFER ? OAE_M_ANSWER :
+			      f->opcode == OAE_COMMIT ? OAE_M_BLOCKED : 0));
 }
 
 /* Is this a reason for which an offer is refused? */
@@ -93,7 +94,8 @@ static bool frame_fields_ok(const struct oae_frame *f)
 		return false;
 	if (f->opcode != OAE_OFFER && f->slice)
 		return false;
-	if (f->room > (f->opcode == OAE_REFLECT ? OAE_ROOM_MAX : 0))
+	if (f->grant &&
+	    (f->opcode == OAE_HELLO || f->opcode == OAE_NOLINK || f->opcode == OAE_PATH))
 		return false;
 	if (!frame_marks_ok(f))
 		return false;
@@ -250,12 +252,12 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 	f->rx = get_unaligned_be32(buf + OAE_OFF_RX);
 	f->seq = get_unaligned_be32(buf + OAE_OFF_SEQ);
 	f->kind = buf[OAE_OFF_KIND];
-	f->room = buf[OAE_OFF_ROOM];
+	f->grant = get_unaligned_be16(buf + OAE_OFF_GRANT);
 	f->reason = buf[OAE_OFF_REASON];
 	f->marks = buf[OAE_OFF_MARKS];
 	f->pn = get_unaligned_be32(buf + OAE_OFF_PN);
 	f->map = get_unaligned_be32(buf + OAE_OFF_MAP);
-	f->unfit = 0;
+	f->unfit = false;
 	f->payload_hash = 0;
 
 	need = hdr_len + f->length;
@@ -263,7 +265,7 @@ enum oae_bad oae_frame_parse(struct oae_frame *f, const u8 *buf, size_t have,
 		return OAE_BAD_SHORT;
 	if (total > need)
 		return OAE_BAD_LONG;
-	if (buf[OAE_OFF_ZERO] || !frame_fields_ok(f))
+	if (!frame_fields_ok(f))
 		return OAE_BAD_FIELD;
 
 	body = oae_frame_body_len(f);
@@ -430,8 +432,7 @@ size_t oae_frame_build(const struct oae_frame *f, u8 *buf)
 	put_unaligned_be32(f->tx, buf + OAE_OFF_TX);
 	put_unaligned_be32(f->rx, buf + OAE_OFF_RX);
 	put_unaligned_be32(f->seq, buf + OAE_OFF_SEQ);
-	buf[OAE_OFF_ZERO] = 0;
-	buf[OAE_OFF_ROOM] = f->room;
+	put_unaligned_be16(f->grant, buf + OAE_OFF_GRANT);
 	buf[OAE_OFF_REASON] = f->reason;
 	buf[OAE_OFF_MARKS] = f->marks;
 	put_unaligned_be32(f->pn, buf + OAE_OFF_PN);

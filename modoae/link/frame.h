@@ -16,10 +16,10 @@
  * @length: payload bytes in this frame
  * @slice: index of this slice
  * @reason: enum oae_reason
- * @room: REFLECT: room for so many above @rx, 0 unsaid
+ * @grant: what all numbers above @rx may cost, OAE_GRANT_UNIT bytes
  * @marks: OAE_M_*
- * @unfit: OFFER of a PACK: why it cannot be held, enum oae_reason; 0 if it can.
- *	Not on the wire: whoever has the payload unpacks it, and sets this
+ * @unfit: OFFER of a PACK: it is malformed. Not on the wire: whoever has the payload unpacks it,
+ *	and sets this
  * @src_ltag: the sender's ltag
  * @dst_ltag: the receiver's ltag as the sender knows it
  * @tx: last transaction the sender has committed
@@ -45,10 +45,10 @@ struct oae_frame {
 	u8 hdr_len;
 	u8 slice;
 	u8 reason;
-	u16 length;
-	u8 room;
 	u8 marks;
-	u16 unfit;
+	u16 length;
+	u16 grant;
+	bool unfit;
 	u32 src_ltag;
 	u32 dst_ltag;
 	u32 tx;

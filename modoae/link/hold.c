@@ -23,9 +23,7 @@ static void hold_leave(struct oae_link *l, struct oae_hold *h)
 		l->nheld--;
 	if (h->state == OAE_HOLD_WAITS && l->nwait)
 		l->nwait--;
-	if (h->takes_room && l->ntaken)
-		l->ntaken--;
-	h->takes_room = false;
+	oae_credit_left(l, h);
 }
 
 /* Forget the slices, as if the number had never been offered. */
@@ -256,13 +254,11 @@ static void hold_hand_over(struct oae_link *l, u32 seq, struct oae_actions *a)
 		break;
 	case OAE_PACK:
 		oae_op(a, OAE_OP_UNPACK)->seq = seq;
-		l->ndelivered++;
 		break;
 	default:
 		op = oae_op(a, OAE_OP_DELIVER);
 		op->slice = h->nslices;
 		op->seq = seq;
-		l->ndelivered++;
 	}
 }
 
@@ -277,6 +273,7 @@ void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
 	struct oae_hold *h = oae_first_hold(l);
 
 	hold_hand_over(l, l->rx + 1, a);
+	oae_credit_delivered(l, h);
 	l->rx++;
 	l->last_express = h->express;
 	l->unseen = h->express;

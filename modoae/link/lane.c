@@ -11,7 +11,8 @@
  *   SLICING    waits for oae_link_resliced(): the slices no longer fit the MTU
  *   OUT        in flight; while frozen: resolving decides the outcome
  *   REFLECTED  the peer holds it; those below it are to be committed first
- *   PARKED     refused for lack of room or of a free word: offered again on READY, or later.
+ *   PARKED     refused for lack of a free word, or since the peer settles: offered again on READY,
+ *              or later.
  *              An express is in flight all the same
  */
 #include "link_int.h"
@@ -318,6 +319,18 @@ static void lane_back(struct oae_actions *a, void *handle, bool refused)
 	op->refused = refused;
 }
 
+/* What was not granted may have been this post. */
+static void lane_next_gone(struct oae_link *l)
+{
+	l->next_valid = false;
+	if (l->nlanes > l->given)
+		return;
+	if (l->said_blocked)
+		l->park_iv = 0;
+	l->blocked = false;
+	l->said_blocked = false;
+}
+
 /**
  * oae_offer_next_back() - hand the post that waits behind the lanes back to the caller
  * @l: the link
@@ -327,7 +340,7 @@ void oae_offer_next_back(struct oae_link *l, struct oae_actions *a)
 {
 	if (l->next_valid)
 		lane_back(a, l->next.handle, false);
-	l->next_valid = false;
+	lane_next_gone(l);
 }
 
 /**
@@ -393,6 +406,6 @@ void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a)
 {
 	if (!l->next_valid)
 		return;
-	l->next_valid = false;
+	lane_next_gone(l);
 	oae_complete(a, l->next.handle, OAE_REVERSED, err);
 }

@@ -109,7 +109,7 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 	f->hdr_len = OAE_HDR_LEN;
 	f->length = 0;
 	f->slice = 0;
-	f->room = 0;
+	f->grant = l->granted / OAE_GRANT_UNIT;
 	f->reason = 0;
 	f->marks = 0;
 	f->src_ltag = l->ltag;
@@ -179,17 +179,18 @@ static void link_rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
 		oae_note(a, OAE_N_FROZEN);
 }
 
-/* The places that are left, after what this event has delivered. */
-static u32 link_room(const struct oae_link *l, u32 room)
+static void link_rcv_commit(struct oae_link *l, const struct oae_frame *f,
+			    struct oae_actions *a)
 {
-	u32 n = oae_room_places(room);
-
-	n = n > l->ndelivered ? n - l->ndelivered : 0;
-	return n | (room & OAE_ROOM_FULL);
+	/* DONE says what is granted. If that is nothing, READY follows. */
+	if (f->marks & OAE_M_BLOCKED)
+		l->credit_due = l->granted < OAE_GRANT_UNIT && !l->closing;
+	if (f->flags & OAE_F_WANT_DONE && oae_dist(f->tx, l->rx) >= 0)
+		oae_send(l, a, OAE_DONE)->frame.seq = l->rx;
 }
 
-static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 room,
-			  u64 now, struct oae_actions *a)
+static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u64 now,
+			  struct oae_actions *a)
 {
 	if (l->state != OAE_OPEN && !oae_resolve_by_data(l, f, now, a)) {
 		if (f->opcode == OAE_CLOSE)
@@ -224,15 +225,13 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 
 	switch (f->opcode) {
 	case OAE_OFFER:
-		l->room = link_room(l, room);
-		oae_rcv_offer(l, f, l->room, now, a);
+		oae_rcv_offer(l, f, now, a);
 		/* The offer may have replaced a hold that a half was lent for. */
 		if (!l->asking)
 			oae_offer_pump(l, now, a);
 		break;
 	case OAE_ASK:
-		l->room = link_room(l, room);
-		oae_rcv_ask(l, f, l->room, a);
+		oae_rcv_ask(l, f, a);
 		if (f->length)
 			oae_mtu_asked(l, f, now, a);
 		break;
@@ -246,11 +245,13 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
 		oae_rcv_refuse(l, f, now, a);
 		break;
 	case OAE_COMMIT:
-		if (f->flags & OAE_F_WANT_DONE && oae_dist(f->tx, l->rx) >= 0)
-			oae_send(l, a, OAE_DONE)->frame.seq = l->rx;
+		link_rcv_commit(l, f, a);
+		break;
+	case OAE_DONE:
+		oae_offer_done(l, f->rx);
 		break;
 	case OAE_READY:
-		oae_offer_ready(l, f->seq, now, a);
+		oae_offer_ready(l, now, a);
 		break;
 	case OAE_CLOSE:
 		if (!l->peer_closing)
@@ -264,7 +265,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u32 roo
  * oae_link_rcv() - handle a received frame
  * @l: the link
  * @f: the frame, parsed and verified
- * @room: OFFER and ASK: places for unread transactions; OAE_ROOM_FULL
+ * @room: bytes that the inbox has free; each slice there costs OAE_SLICE_COST beside its own
  * @now: ns
  * @a: actions
  */
@@ -276,6 +277,7 @@ void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, u32 room,
 		oae_note(a, OAE_N_OLD_RUN);
 		return;
 	}
+	oae_credit_free(l, room);
 
 	switch (f->opcode) {
 	case OAE_SYNC:
@@ -298,9 +300,10 @@ void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, u32 room,
 		oae_note(a, OAE_N_IDLE_HELLO);
 		break;
 	default:
-		link_rcv_data(l, f, room, now, a);
+		link_rcv_data(l, f, now, a);
 	}
-	l->ndelivered = 0;
+	if (l->blocked && !l->asking && l->state == OAE_OPEN)
+		oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 }
 
@@ -393,47 +396,20 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 }
 
 /**
- * oae_link_drained() - send READY if it is due: there is room, or words are free
+ * oae_link_ready() - words are free: READY, if the peer was refused for now
  * @l: the link
- * @room: places for unread transactions; OAE_ROOM_FULL
  * @now: ns
  * @a: actions
  */
-void oae_link_drained(struct oae_link *l, u32 room, u64 now,
-		      struct oae_actions *a)
+void oae_link_ready(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	u32 seq;
-
 	if (l->state != OAE_OPEN || !l->ready_due || l->settle_until)
 		return;
-	seq = oae_hold_highest(l, room);
-	if (!oae_hold_refused_to(l, seq))
-		return;
 	now = oae_now(l, now);
-	l->ready_due = oae_hold_refused_above(l, seq);
-	l->busy_due = l->ready_due;
+	l->ready_due = false;
 	oae_hold_moved(l, now);
-	oae_send(l, a, OAE_READY)->frame.seq = seq;
+	oae_send(l, a, OAE_READY);
 	oae_finish(l, now, a);
-}
-
-/**
- * oae_link_made_room() - send READY if it is due, and room is what was missing
- * @l: the link
- * @room: places for unread transactions; OAE_ROOM_FULL
- * @now: ns
- * @a: actions
- *
- * A verb that was refused for a reserved word has no use for room, and what is above it
- * waits for it. READY would have it offered, and refused, once more, and again as long as
- * the word is reserved; each time it would lose its place among those that wait for the
- * word (protocol 4.10).
- */
-void oae_link_made_room(struct oae_link *l, u32 room, u64 now,
-			struct oae_actions *a)
-{
-	if (l->ready_due && !oae_hold_wants_words(l))
-		oae_link_drained(l, room, now, a);
 }
 
 /**
@@ -482,4 +458,6 @@ void oae_link_ask(struct oae_link *l, struct oae_actions *a)
 	s = oae_send(l, a, OAE_COMMIT);
 	s->frame.seq = l->tx;
 	s->frame.flags |= OAE_F_WANT_DONE;
+	if (l->blocked)
+		s->frame.marks = OAE_M_BLOCKED;
 }

@@ -21,9 +21,9 @@
  *   number.c the numbers of frames, and which the peer has heard
  *   congestion.c  how many frames may be under way
  *   window.c how many transactions may be, and the places for them
+ *   credit.c how much the peer may send, and this end may
  *   reflect.c the responder: gather the slices of an offer, reflect or refuse it
  *   hold.c   what is held: dropped, kept, delivered
- *   ready.c  for how many numbers there is room and places
  *   half.c   swaps: the half that is posted, offered, lent
  *   sync.c   freezing and resolving
  *   show.c   queries for people and programs
@@ -123,12 +123,6 @@ struct oae_post {
 	u8 flags;
 	u16 reply;
 };
-
-/*
- * With the places for unread transactions: what is gathered and held takes all the
- * memory that it may (protocol 4.11).
- */
-#define OAE_ROOM_FULL	0x80000000U
 
 /* Notes, to be counted and logged. Every dropped frame has one. */
 enum oae_note {
@@ -290,7 +284,6 @@ enum oae_half_state {
 enum oae_due {
 	OAE_DUE_NOT,
 	OAE_DUE_ALL,		/* all of it */
-	OAE_DUE_LAST,		/* of a message LAST alone: see oae_offer_number() */
 	OAE_DUE_REST,		/* the slices that are to be sent */
 	OAE_DUE_ASK,		/* by ASK: the answer seems lost */
 };
@@ -313,7 +306,6 @@ enum oae_due {
  * @offered: in this run
  * @refused: why the peer has refused this content for now, enum oae_reason; 0 it has not
  * @lacks: slices that the peer missed when it last said so; 0 it has not, of this content
- * @asks: the last OFFER was LAST alone, to ask for room
  * @resume: its frames have RESUME in this run
  * @lost: @rest has some that seem lost
  * @repeated: the last OFFER repeats such
@@ -334,7 +326,6 @@ struct oae_lane {
 	bool ready;
 	bool doubt;
 	bool offered : 1;
-	bool asks : 1;
 	bool resume : 1;
 	bool lost : 1;
 	bool repeated : 1;
@@ -353,7 +344,6 @@ struct oae_lane {
  * @nslices: 0 until LAST is here
  * @kind: enum oae_kind
  * @express: to be delivered at the OFFER
- * @takes_room: counts in oae_link.ntaken
  * @again: was reflected more than once
  * @said: REFUSED: so the peer was told
  */
@@ -369,7 +359,6 @@ struct oae_hold {
 	u8 nslices;
 	u8 kind;
 	bool express;
-	bool takes_room;
 	bool again;
 	bool said;
 };
@@ -389,11 +378,18 @@ static inline u32 oae_peak(const struct oae_peak *p)
 	return p->of[0] > p->of[1] ? p->of[0] : p->of[1];
 }
 
-/* A place of the window, both ways. The caller lends them: oae_link_lend(). */
+/**
+ * struct oae_pair - a place of the window, both ways; the caller lends them: oae_link_lend()
+ * @lane: of a number of this end
+ * @hold: of a number of the peer
+ * @aside: stepped aside for a half
+ * @cost: of the last two numbers of this end that have had this place, bytes
+ */
 struct oae_pair {
 	struct oae_lane lane;
 	struct oae_hold hold;
-	struct oae_post aside;	/* stepped aside for a half */
+	struct oae_post aside;
+	u32 cost[2];
 };
 
 /**
@@ -469,13 +465,13 @@ struct oae_link {
 	bool senior;		/* of two crossing swaps, that of this end stands */
 	bool down;
 	bool ready_due;		/* refused BUSY or CONFLICT: READY must follow */
+	bool credit_due;	/* the peer is blocked, and nothing is granted: likewise */
 	bool next_valid;
 	bool closing : 1;	/* closed here */
 	bool peer_closing : 1;
 	bool await_done : 1;
 	bool last_express : 1;	/* transaction rx was an express */
 	bool unseen : 1;	/* and the peer was not seen to commit it */
-	bool busy_due : 1;	/* with ready_due, and one of them BUSY */
 	bool packs : 1;		/* this end takes packs, as said with this ltag */
 	bool peer_packs : 1;	/* and the peer does */
 	bool heard_now : 1;	/* heard_pn was heard in this event */
@@ -489,18 +485,17 @@ struct oae_link {
 	u8 nparked;
 	u8 ndue;
 	u8 naside;		/* posts that stepped aside */
-	u8 ntaken;		/* numbers above rx that take room */
 	u8 nheld;		/* numbers above rx that are held */
 	u8 nwait;		/* verbs that wait for what is below them */
 	u8 nvoid;		/* VOIDs that are not reflected yet, but for that of an express */
-	u8 ndelivered;		/* messages that this event has delivered */
 	u8 asks;		/* questions of the timer in a row: nothing new was answered */
 	u8 reflects;		/* the same of REFLECTs, since held_at */
 	u16 cwnd;		/* frames with a content that the network bears */
 	u16 ssthresh;		/* up to here cwnd doubles with each round trip */
 	u16 cwnd_acked;		/* frames that were heard since cwnd grew */
 	u16 undo_cwnd;		/* cwnd before a loss that is a guess, 0 none */
-	bool wary : 1;		/* slices were sent for nothing: there was no room for them */
+	bool blocked : 1;	/* what is next costs more than the peer grants */
+	bool said_blocked : 1;	/* and it was told */
 	bool reorder : 1;	/* frames overtake each other */
 	bool more : 1;		/* more could be offered: oae_link_more() */
 	bool lacking : 1;	/* and that needs oae_link_lend() */
@@ -526,8 +521,11 @@ struct oae_link {
 	u8 syncs : 2;		/* SYNCs sent with this ltag, at most 2 */
 	u32 start;		/* tx before the first transaction */
 	u32 base;		/* of the lanes: see oae_place() */
-	u32 room;		/* places for unread transactions, at the last OFFER */
-	u32 room_to;		/* the peer has room up to here, it said last */
+	u32 granted;		/* what all of the peer above rx may cost, bytes (protocol 4.11) */
+	u32 gathered;		/* what that costs which is here of it */
+	u32 grant;		/* what all of this end above peer_rx may cost, bytes */
+	u32 charged;		/* what it costs */
+	u32 cost[2];		/* without @pair: as in struct oae_pair */
 	u32 firm;		/* known: all from rx + 1 to here is held */
 	u32 asked;		/* the number with `asking` */
 
@@ -538,7 +536,6 @@ struct oae_link {
 	struct oae_peak shortest;	/* round trip, ns, its bits inverted */
 	u32 recover;		/* a loss of a frame up to here is the same as the last one */
 	u32 out_pn;		/* number of the last frame with a content */
-	u64 unplaced;		/* numbers refused, since there is no place, by their low bits */
 	struct oae_post next;	/* waits behind the lanes, if next_valid */
 	struct oae_swaps *swaps;	/* NULL: takes no half */
 	u64 inc;		/* own incarnation */
@@ -556,9 +553,9 @@ struct oae_link {
 	} heard;
 
 	u64 again_iv;		/* interval after again_at */
-	u64 park_at;		/* when to offer a parked transaction again */
+	u64 park_at;		/* when to offer what is parked again, or to say BLOCKED */
 	u64 park_iv;		/* interval before park_at; 0: it begins anew */
-	u64 refused_at;		/* when the content of tx + 1 was first refused for now */
+	u64 waits_at;		/* since when what is next waits for words, or for credit */
 	u64 done_at;		/* when DONE was asked for */
 	u64 down_at;		/* when the link went down */
 	u64 sync_at;		/* first SYNC of this ltag */
@@ -585,8 +582,8 @@ void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 		   u16 mtu, u32 start);
 void oae_link_rank(struct oae_link *l, bool higher);
 void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
-		     struct oae_actions *a);
+void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u32 room,
+		     u64 now, struct oae_actions *a);
 void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, u32 room,
 		  u64 now, struct oae_actions *a);
 int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
@@ -602,12 +599,11 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		       struct oae_actions *a);
 void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 		       struct oae_actions *a);
-void oae_link_drained(struct oae_link *l, u32 room, u64 now,
-		      struct oae_actions *a);
+void oae_link_ready(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_made_room(struct oae_link *l, u32 room, u64 now,
 			struct oae_actions *a);
 void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
-		   u32 room, u64 now, struct oae_actions *a);
+		   u64 now, struct oae_actions *a);
 struct oae_pair **oae_link_reclaim(struct oae_link *l);
 void oae_link_pump(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_ask(struct oae_link *l, struct oae_actions *a);
@@ -656,10 +652,10 @@ static inline u32 oae_link_tx(const struct oae_link *l)
 	return l->tx;
 }
 
-/* Does the peer wait for READY? Then call oae_link_made_room() once there is room. */
-static inline bool oae_link_owes_ready(const struct oae_link *l)
+/* Is the peer blocked? Then call oae_link_made_room() once there is room. */
+static inline bool oae_link_owes_credit(const struct oae_link *l)
 {
-	return READ_ONCE(l->ready_due);
+	return READ_ONCE(l->credit_due);
 }
 
 /* The time for which the timer is armed, by the event's clock, ns; 0 not armed. */
@@ -709,18 +705,6 @@ static inline bool oae_link_lacks_for(const struct oae_link *l, const struct oae
 {
 	return !l->pair && l->win > 1 && oae_link_is_run(l, f) &&
 	       f->seq - l->rx - 2 < l->window;
-}
-
-/* Was a number refused since there is no room for so many? */
-static inline bool oae_link_owes_room(const struct oae_link *l)
-{
-	return l->busy_due;
-}
-
-/* Transactions that are gathered or held, and take room. */
-static inline u32 oae_link_taken(const struct oae_link *l)
-{
-	return l->ntaken;
 }
 
 /* The most transactions under way, each way, that this end has said it takes. */
@@ -849,7 +833,7 @@ enum oae_wait {
 	OAE_WAIT_GATEWAY,	/* the gateway is not known */
 	OAE_WAIT_ANSWER,	/* no answer of the peer */
 	OAE_WAIT_SETTLING,	/* what is in doubt is settled first */
-	OAE_WAIT_ROOM,		/* the peer has no room */
+	OAE_WAIT_ROOM,		/* the peer grants too little */
 	OAE_WAIT_WORDS,		/* words are reserved there */
 	OAE_WAIT_HALF,		/* the peer has no half */
 	OAE_WAIT_FLIGHT,	/* what is under way */

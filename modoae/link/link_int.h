@@ -33,11 +33,6 @@ static inline bool oae_close_out(const struct oae_link *l)
 	return l->closing && l->close_sent;
 }
 
-static inline u32 oae_room_places(u32 room)
-{
-	return room & ~OAE_ROOM_FULL;
-}
-
 /* Transaction numbers wrap: compare them by their distance. */
 static inline s32 oae_dist(u32 from, u32 to)
 {
@@ -226,8 +221,7 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 void oae_offer_ask(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
 			struct oae_actions *a);
-void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
-		      struct oae_actions *a);
+void oae_offer_number(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a);
 
@@ -257,6 +251,7 @@ void oae_mtu_timer(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_was_express(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a);
+void oae_offer_done(struct oae_link *l, u32 seq);
 void oae_send_commit(struct oae_link *l, struct oae_actions *a);
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a);
@@ -265,7 +260,8 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 void oae_rcv_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 		 struct oae_actions *a);
 bool oae_lane_overtaken(const struct oae_lane *n, const struct oae_frame *f);
-void oae_offer_ready(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
+void oae_offer_ready(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_blocked(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* number.c */
@@ -305,23 +301,26 @@ void oae_hold_moved(struct oae_link *l, u64 now);
 u32 oae_hold_firm(struct oae_link *l);
 void oae_hold_tell(const struct oae_link *l, struct oae_frame *f, struct oae_actions *a);
 
-/* ready.c */
-bool oae_hold_room(const struct oae_link *l, u32 seq, u32 room);
-bool oae_hold_too_much(const struct oae_link *l, const struct oae_hold *h,
-		       const struct oae_frame *f, u32 room);
-u32 oae_hold_says(const struct oae_link *l, u32 room);
-u32 oae_hold_highest(const struct oae_link *l, u32 room);
-bool oae_hold_refused_to(const struct oae_link *l, u32 seq);
-bool oae_hold_refused_above(const struct oae_link *l, u32 seq);
-bool oae_hold_wants_words(const struct oae_link *l);
-void oae_hold_placed(struct oae_link *l);
+/* credit.c */
+void oae_credit_free(struct oae_link *l, u32 room);
+bool oae_credit_keep(struct oae_link *l, const struct oae_hold *h, u32 len);
+void oae_credit_resumed(struct oae_link *l, const struct oae_hold *h);
+void oae_credit_left(struct oae_link *l, const struct oae_hold *h);
+void oae_credit_delivered(struct oae_link *l, const struct oae_hold *h);
+bool oae_credit_may(const struct oae_link *l, const struct oae_post *p);
+void oae_credit_give(struct oae_link *l, u32 seq);
+void oae_credit_void(struct oae_link *l, u32 seq);
+void oae_credit_confirmed(struct oae_link *l, u32 seq);
+u32 oae_credit_committed(const struct oae_link *l);
+void oae_credit_move(struct oae_link *l, struct oae_pair **pair, unsigned int n);
+void oae_credit_heard(struct oae_link *l, const struct oae_frame *f);
+void oae_credit_begin(struct oae_link *l, const struct oae_frame *f);
 
 /* reflect.c */
 void oae_hold_compute(struct oae_link *l, struct oae_actions *a);
-void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
-		   u64 now, struct oae_actions *a);
-void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, u32 room,
-		 struct oae_actions *a);
+void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u64 now,
+		   struct oae_actions *a);
+void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a);
 u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a);
 
 /* half.c */

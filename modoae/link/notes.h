@@ -33,7 +33,7 @@ OAE_NOTE(MISMATCH, "mismatch", "froze: a reflection of what was not said")
 OAE_NOTE(HELD, "held", "transactions held and reflected")
 OAE_NOTE(REFLECTED_AGAIN, "reflected_again", "same offer again, same answer")
 OAE_NOTE(GAP, "gap", "slices missing here: lost, or yet to come")
-OAE_NOTE(REFUSED, "refused", "offers refused here")	/* no room, too big, kind */
+OAE_NOTE(REFUSED, "refused", "offers refused here")	/* words, too big, kind */
 OAE_NOTE(DROPPED, "dropped", "held, and reversed by the peer")
 OAE_NOTE(LENT, "lent", "halves lent to the peer's swap")	/* went out in a REFLECT */
 OAE_NOTE(TAKEN_BACK, "taken_back", "halves lent, and not swapped after all")
@@ -46,6 +46,8 @@ OAE_NOTE(OLD_SEQ, "old_seq", "frames dropped: another transaction's")
 OAE_NOTE(OLD_CONTENT, "old_content", "frames dropped: another content's, or said before")
 OAE_NOTE(DUP_SLICE, "dup_slice", "frames dropped: slice already here")
 OAE_NOTE(BAD_SLICE, "bad_slice", "frames dropped: slices that disagree")
+OAE_NOTE(NOT_GRANTED, "not_granted", "frames dropped: more than was granted")
+OAE_NOTE(NO_PLACE, "no_place", "frames dropped: no memory for their place")
 OAE_NOTE(STALE_SYNC, "stale_sync", "SYNCs dropped: naming another ltag")
 OAE_NOTE(PATH_LOSSY, "path_lossy", "paths that were found to lose frames")
 OAE_NOTE(IDLE_HELLO, "idle_hello", "HELLOs dropped: nobody listens")

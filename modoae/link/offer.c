@@ -61,7 +61,6 @@ void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 	n->pn = (u32)l->pn;
 	l->out_pn = n->pn;
 	n->asked = 0;
-	n->asks = false;
 	if (seq - l->tx > l->given)
 		l->given = seq - l->tx;
 	l->active_at = now;
@@ -159,33 +158,19 @@ static u64 offer_kept(const struct oae_link *l, u32 seq, struct oae_actions *a)
 	return oae_kept_hash(f->sync.kept, hash) == f->sync.hash ? f->sync.kept : 0;
 }
 
-/*
- * The peer says that it has no room for the next number, and the last time all slices were
- * sent for nothing then: is LAST alone to ask for room (protocol 4.11)?
- */
-static bool offer_asks(const struct oae_link *l, const struct oae_lane *n)
-{
-	return l->wary && n->p.kind == OAE_MESSAGE && !oae_post_express(&n->p) &&
-	       oae_dist(l->tx, l->room_to) <= 0;
-}
-
 /**
  * oae_offer_number() - offer the content of a number, all of it (protocol 4.1)
  * @l: the link, OPEN
  * @seq: the number
- * @fresh: the content has never been offered
  * @now: ns
  * @a: actions
  *
  * Slices that the peer keeps of it are not sent, and its frames have RESUME in this run. LAST goes
  * if no slice is missing, or if the peer keeps that slice as one in the midst of a longer content.
- * LAST alone goes, too, to ask for room.
  */
-void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
-		      struct oae_actions *a)
+void oae_offer_number(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
-	bool last = n->due == OAE_DUE_LAST, asks;
 	u64 slices, last_slice;
 
 	if (oae_post_several(&n->p) && !oae_mtu_several(l, &n->p)) {
@@ -206,16 +191,9 @@ void oae_offer_number(struct oae_link *l, u32 seq, bool fresh, u64 now,
 		if (kept && a->told->sync.last == OAE_SYNC_NO_LAST)
 			kept &= ~last_slice;
 		slices &= ~kept;
+		oae_credit_give(l, seq);
 	}
-	asks = fresh && offer_asks(l, n);
-	last = (last || asks) && n->p.kind == OAE_MESSAGE && n->p.nslices > 1;
-	if (last || !slices)
-		slices = last_slice;
-	oae_offer_out(l, seq, slices, now, a);
-	/* The answer says whether they are to be sent. */
-	if (last)
-		n->rest = oae_slice_mask(n->p.nslices - 1);
-	n->asks = asks;
+	oae_offer_out(l, seq, slices ?: last_slice, now, a);
 }
 
 /* Send what is left of an offer in flight, or was lost; or ask for its answer. */
@@ -259,7 +237,7 @@ void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 	else if (oae_lane_reversible(n) && !oae_mtu_fits(l, &n->p))
 		oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
 	else
-		oae_offer_number(l, seq, false, now, a);
+		oae_offer_number(l, seq, now, a);
 }
 
 /**
@@ -276,7 +254,7 @@ void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
 	struct oae_lane *n = oae_first_lane(l);
 
 	n->doubt = false;
-	if (!n->offered)
+	if (!n->offered && n->state == OAE_OFFER_OUT)
 		oae_offer_too_long(l, l->tx + 1, now, a);
 }
 
@@ -327,6 +305,7 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		n->resume = false;
 		if (l->state == OAE_OPEN) {
 			offer_begins(l, n, now);
+			oae_credit_give(l, seq);
 			oae_offer_out(l, seq, oae_slice_mask(p->nslices), now, a);
 		} else {
 			/* The run has ended meanwhile: resolving offers the post. */

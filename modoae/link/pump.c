@@ -27,10 +27,11 @@ static bool pump_barrier_out(const struct oae_link *l)
 /* Take the next post: the half and the other posts take turns (protocol 4.9). */
 static bool pump_take_next(struct oae_link *l)
 {
+	bool blocked = l->next_valid && !l->naside && !oae_credit_may(l, &l->next);
 	struct oae_lane *n;
 
 	if (pump_half_posted(l) &&
-	    (l->half.turn || l->naside || !l->next_valid)) {
+	    (l->half.turn || l->naside || !l->next_valid || blocked)) {
 		/* It goes out alone. */
 		if (l->nlanes)
 			return false;
@@ -48,6 +49,9 @@ static bool pump_take_next(struct oae_link *l)
 		return false;
 	if (l->nvoid && l->next.kind == OAE_VERB)
 		return false;
+	l->blocked = blocked;
+	if (blocked)
+		return false;
 	oae_lane_append(l, &l->next);
 	l->next_valid = false;
 	l->half.turn = true;
@@ -64,14 +68,22 @@ static void pump_aside_first(struct oae_link *l, const struct oae_post *p)
 	*oae_aside(l, 0) = *p;
 }
 
-/* What is parked steps aside for a half, with all above it (protocol 4.9). */
+/* The lowest content that waits for words, or for credit. */
+static bool pump_waits(const struct oae_link *l, u32 *seq)
+{
+	if (oae_lane_parked(l, seq))
+		return true;
+	*seq = l->tx + l->given + 1;
+	return l->nlanes > l->given && !oae_credit_may(l, &oae_lane(l, *seq)->p);
+}
+
+/* What waits steps aside for a half, with all above it (protocol 4.9). */
 static void pump_step_aside(struct oae_link *l)
 {
 	const struct oae_lane *n;
 	u32 seq, at;
 
-	if (l->state != OAE_OPEN || !pump_half_posted(l) ||
-	    !oae_lane_parked(l, &seq))
+	if (l->state != OAE_OPEN || !pump_half_posted(l) || !pump_waits(l, &seq))
 		return;
 	/*
 	 * From the top, since what is not given is removed. What stepped aside before
@@ -159,7 +171,7 @@ static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 			oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
 			return true;
 		}
-		oae_offer_number(l, seq, true, now, a);
+		oae_offer_number(l, seq, now, a);
 		return l->state == OAE_OPEN && n->state == OAE_OFFER_OUT;
 	}
 	dropped = !oae_mtu_fits(l, &n->p);
@@ -206,17 +218,26 @@ static bool pump_verb_waits(const struct oae_link *l)
 	       oae_lane(l, l->tx + l->given + 1)->p.kind == OAE_VERB;
 }
 
+/* Is what has a lane, and would be given its number, not granted? */
+static bool pump_blocked(struct oae_link *l)
+{
+	l->blocked = l->nlanes > l->given &&
+		     !oae_credit_may(l, &oae_lane(l, l->tx + l->given + 1)->p);
+	return l->blocked;
+}
+
 /* May another number be given? Not beyond the window, nor past what is parked. */
-static bool pump_may_give(const struct oae_link *l)
+static bool pump_may_give(struct oae_link *l)
 {
 	return l->given < oae_window_limit(l) && !l->nparked && oae_cong_may(l) &&
 	       !pump_barrier_out(l) && !pump_verb_waits(l) &&
-	       !(l->settle_until && l->nlanes > l->given);
+	       !(l->settle_until && l->nlanes > l->given) && !pump_blocked(l);
 }
 
 static void pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	l->more = false;
+	l->blocked = false;
 	pump_step_back(l);
 	pump_step_aside(l);
 	if (l->state != OAE_OPEN || (l->ndue && !pump_give_due(l, now, a)))
@@ -255,6 +276,8 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 
 	l->too_long = false;
 	pump(l, now, a);
+	if (l->blocked || l->said_blocked || l->await_done)
+		oae_offer_blocked(l, now, a);
 	if (l->too_long && !was)
 		oae_link_wake(l, now + 1, a);
 }

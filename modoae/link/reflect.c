@@ -5,15 +5,13 @@
  */
 #include "link_int.h"
 
-/* @room: for how many numbers above rx there is room; 0 says nothing of it. */
 static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold *h,
-			      u8 kind, u32 room, struct oae_actions *a)
+			      u8 kind, struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_REFLECT);
 
 	s->frame.seq = seq;
 	s->frame.kind = kind;
-	s->frame.room = room;
 	s->frame.reflect.digest = h->digest;
 	s->frame.reflect.first = h->first;
 	if (kind != OAE_SWAP && kind != OAE_VERB)
@@ -62,8 +60,6 @@ static void hold_refuse(struct oae_link *l, u32 seq, u16 reason, bool said,
 	h->said = said;
 	if ((reason == OAE_R_BUSY || reason == OAE_R_CONFLICT) && !l->closing)
 		l->ready_due = true;
-	if (reason == OAE_R_BUSY && !l->closing)
-		l->busy_due = true;
 	oae_note(a, OAE_N_REFUSED);
 	if (said)
 		hold_send_refuse(l, seq, h->kind, reason, a);
@@ -92,9 +88,9 @@ static bool hold_fits(const struct oae_hold *h, const struct oae_frame *f)
 	return !h->nslices || n < h->nslices;
 }
 
-/* Begin what is offered under a number. False: there is no room. */
-static bool hold_begin_content(struct oae_link *l, const struct oae_frame *f,
-			       u32 room, u64 now, struct oae_actions *a)
+/* Begin what is offered under a number. */
+static void hold_begin_content(struct oae_link *l, const struct oae_frame *f, u64 now,
+			       struct oae_actions *a)
 {
 	struct oae_hold *h = oae_hold_of(l, f->seq);
 
@@ -109,16 +105,8 @@ static bool hold_begin_content(struct oae_link *l, const struct oae_frame *f,
 	if (l->nheld)
 		oae_hold_moved(l, now);
 	h->state = OAE_HOLD_PARTIAL;
-
-	if (!oae_kind_is_read(f->kind))
-		return true;
-	if (!oae_hold_room(l, f->seq, room)) {
-		hold_refuse(l, f->seq, OAE_R_BUSY, hold_is_asked(f), a);
-		return false;
-	}
-	l->ntaken++;
-	h->takes_room = true;
-	return true;
+	if (h->have)
+		oae_credit_resumed(l, h);
 }
 
 static void hold_begin(struct oae_link *l, struct oae_hold *h, u64 now,
@@ -174,19 +162,6 @@ void oae_hold_compute(struct oae_link *l, struct oae_actions *a)
 }
 
 /*
- * A pack cannot be held. If there is no memory for its messages, READY follows when there
- * is room, and not at once: room is not what is missing.
- */
-static void hold_refuse_pack(struct oae_link *l, const struct oae_frame *f,
-			     struct oae_actions *a)
-{
-	bool busy_due = l->busy_due;
-
-	hold_refuse(l, f->seq, l->packs ? f->unfit : OAE_R_KIND, true, a);
-	l->busy_due = busy_due;
-}
-
-/*
  * The digest of what is here. The caller has the hashes of the slices; if this frame's
  * was not here before, its hash is not among them yet.
  */
@@ -212,7 +187,7 @@ static u64 hold_digest(const struct oae_hold *h, const struct oae_frame *f, bool
 
 /* All slices are here: hold the transaction and reflect it, or refuse it. */
 static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame *f,
-		 bool fresh, u32 room, u64 now, struct oae_actions *a)
+		 bool fresh, u64 now, struct oae_actions *a)
 {
 	h->at = now;
 	l->active_at = now;
@@ -237,7 +212,7 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 		return;
 	case OAE_PACK:
 		if (f->unfit || !l->packs) {
-			hold_refuse_pack(l, f, a);
+			hold_refuse(l, f->seq, OAE_R_KIND, true, a);
 			return;
 		}
 		break;
@@ -245,14 +220,14 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 	hold_begin(l, h, now, a);
 	if (h->express)
 		oae_hold_deliver(l, now, a);
-	hold_send_reflect(l, f->seq, h, f->kind, oae_hold_says(l, room), a);
+	hold_send_reflect(l, f->seq, h, f->kind, a);
 	oae_hold_compute(l, a);
 }
 
 /**
  * oae_link_computed() - complete OAE_OP_VERB (protocol 4.10)
  * @l: the link
- * @reason: 0, or why the verb is refused, enum oae_reason
+ * @reason: 0, or why the verb is refused, enum oae_reason; BUSY: there is no memory for it
  * @reply: length of the answer, which the caller keeps, bytes
  * @now: ns
  * @a: actions, the same list that held the OAE_OP_VERB
@@ -269,6 +244,12 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 	if (h->state != OAE_HOLD_ASKED)
 		return;
 	now = oae_now(l, now);
+	/* Without memory for it: as if its frame was lost. */
+	if (reason == OAE_R_BUSY) {
+		oae_hold_discard(l, seq, a);
+		oae_finish(l, now, a);
+		return;
+	}
 	/* The way back is that of the question, which may carry more than the one in use. */
 	if (!reason && reply + OAE_REFLECT_LEN > l->most)
 		reason = OAE_R_TOO_BIG;
@@ -277,7 +258,7 @@ void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 	} else {
 		hold_begin(l, h, now, a);
 		h->reply = reply;
-		hold_send_reflect(l, seq, h, OAE_VERB, oae_hold_says(l, l->room), a);
+		hold_send_reflect(l, seq, h, OAE_VERB, a);
 		oae_hold_compute(l, a);
 	}
 	/* Closing, and the timer, depend on the state set here. */
@@ -289,23 +270,29 @@ static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 			    const struct oae_frame *f, struct oae_actions *a)
 {
 	struct oae_op *op;
+	bool fresh;
 
 	/* All slices of a number have the same kind. */
 	if (f->kind != h->kind || !hold_fits(h, f)) {
 		oae_note(a, OAE_N_BAD_SLICE);
 		return false;
 	}
+	fresh = !(h->have >> f->slice & 1);
+	if (fresh && (u64)h->len + f->length > l->cfg->max_len) {
+		hold_refuse(l, f->seq, OAE_R_TOO_BIG, true, a);
+		return false;
+	}
+	/* As if it was lost. */
+	if (fresh && !oae_credit_keep(l, h, f->length)) {
+		oae_note(a, OAE_N_NOT_GRANTED);
+		return false;
+	}
 	if (f->flags & OAE_F_LAST)
 		h->nslices = f->slice + 1;
-
-	if (h->have & 1ULL << f->slice) {
+	if (!fresh) {
 		if (!hold_is_asked(f))
 			oae_note(a, OAE_N_DUP_SLICE);
 		return true;
-	}
-	if ((u64)h->len + f->length > l->cfg->max_len) {
-		hold_refuse(l, f->seq, OAE_R_TOO_BIG, true, a);
-		return false;
 	}
 
 	h->have |= 1ULL << f->slice;
@@ -335,7 +322,7 @@ static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
 	}
 	oae_note(a, OAE_N_REFLECTED_AGAIN);
 	if (hold_is_asked(f))
-		hold_send_reflect(l, f->seq, h, OAE_MESSAGE, 0, a);
+		hold_send_reflect(l, f->seq, h, OAE_MESSAGE, a);
 }
 
 /* May this number be offered to this end? A half and an express are alone. */
@@ -348,24 +335,9 @@ static bool hold_in_window(const struct oae_link *l, const struct oae_frame *f)
 	return i && i <= l->window && !(f->flags & OAE_F_EXPRESS) && f->kind != OAE_SWAP;
 }
 
-/* There is no place for this number yet: refuse it, and keep nothing of it. */
-static void hold_no_place(struct oae_link *l, const struct oae_frame *f,
-			  struct oae_actions *a)
-{
-	l->lacking = true;
-	l->unplaced |= 1ULL << f->seq % OAE_WINDOW_MAX;
-	if (!l->closing) {
-		l->ready_due = true;
-		l->busy_due = true;
-	}
-	oae_note(a, OAE_N_REFUSED);
-	if (hold_is_asked(f))
-		hold_send_refuse(l, f->seq, f->kind, OAE_R_BUSY, a);
-}
-
 /* It is complete, or refused: the same answer again, to whoever asks. False: it is neither. */
 static bool hold_answer_again(struct oae_link *l, struct oae_hold *h,
-			      const struct oae_frame *f, u32 room, struct oae_actions *a)
+			      const struct oae_frame *f, struct oae_actions *a)
 {
 	bool asked = hold_is_asked(f);
 
@@ -382,7 +354,7 @@ static bool hold_answer_again(struct oae_link *l, struct oae_hold *h,
 		if (!asked)
 			return true;
 		h->again = true;
-		hold_send_reflect(l, f->seq, h, h->kind, oae_hold_says(l, room), a);
+		hold_send_reflect(l, f->seq, h, h->kind, a);
 		return true;
 	case OAE_HOLD_WAITS:
 		if (asked)
@@ -406,8 +378,10 @@ static bool hold_is_over(struct oae_link *l, const struct oae_frame *f, struct o
 		oae_note(a, OAE_N_OLD_SEQ);
 		return true;
 	}
+	/* There is no memory for its place: as if it was lost. */
 	if (f->seq - l->rx > oae_hold_places(l)) {
-		hold_no_place(l, f, a);
+		l->lacking = true;
+		oae_note(a, OAE_N_NO_PLACE);
 		return true;
 	}
 	/* Nothing has taken its place. */
@@ -422,11 +396,9 @@ static bool hold_is_over(struct oae_link *l, const struct oae_frame *f, struct o
  * oae_rcv_ask() - handle ASK: what is here of a number (protocol 4.2, step 3)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
- * @room: places for unread transactions; OAE_ROOM_FULL
  * @a: actions
  */
-void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, u32 room,
-		 struct oae_actions *a)
+void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a)
 {
 	struct oae_hold *h = oae_hold_of(l, f->seq);
 
@@ -435,7 +407,7 @@ void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, u32 room,
 	/* Of this nothing has come in this run, whatever is here else. */
 	if (!oae_hold_begun(h) || (f->kind == OAE_VOID && h->kind != OAE_VOID))
 		hold_send_ack(l, f, 0, a);
-	else if (!hold_answer_again(l, h, f, room, a))
+	else if (!hold_answer_again(l, h, f, a))
 		hold_send_ack(l, f, h->have, a);
 }
 
@@ -456,7 +428,7 @@ u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a)
 		if (h->state != OAE_HOLD_HELD)
 			continue;
 		h->again = true;
-		hold_send_reflect(l, l->rx + i, h, h->kind, 0, a);
+		hold_send_reflect(l, l->rx + i, h, h->kind, a);
 		return h->kind == OAE_SWAP || h->kind == OAE_VERB ? OAE_REFLECT_LEN + h->reply :
 								    OAE_REFLECT_LEN;
 	}
@@ -467,22 +439,20 @@ u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a)
  * oae_rcv_offer() - handle a slice of an offer (protocol 4.2, steps 1 to 3 and 5)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
- * @room: places for unread transactions; OAE_ROOM_FULL
  * @now: ns
  * @a: actions
  */
-void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
-		   u64 now, struct oae_actions *a)
+void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u64 now,
+		   struct oae_actions *a)
 {
 	struct oae_hold *h = oae_hold_of(l, f->seq);
 	bool fresh;
 
 	if (hold_is_over(l, f, a))
 		return;
-	if (hold_is_new(h, f) && !hold_begin_content(l, f, room, now, a))
-		return;
-
-	if (hold_answer_again(l, h, f, room, a))
+	if (hold_is_new(h, f))
+		hold_begin_content(l, f, now, a);
+	if (hold_answer_again(l, h, f, a))
 		return;
 
 	/*
@@ -496,15 +466,11 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u32 room,
 			    hold_is_asked(f), a);
 		return;
 	}
-	if (oae_hold_too_much(l, h, f, room)) {
-		hold_refuse(l, f->seq, OAE_R_BUSY, hold_is_asked(f), a);
-		return;
-	}
 	fresh = !(h->have >> f->slice & 1);
 	if (!hold_keep_slice(l, h, f, a))
 		return;
 	if (h->nslices && h->have == oae_slice_mask(h->nslices))
-		hold(l, h, f, fresh, room, now, a);
+		hold(l, h, f, fresh, now, a);
 	else if (hold_is_asked(f))
 		hold_send_ack(l, f, h->have, a);
 }

@@ -93,16 +93,21 @@ static void show_unanswered(const struct oae_link *l, struct oae_link_waits *w)
 	w->until = !l->down || oae_has_posts(l) ? l->asked_at + dead : 0;
 }
 
-/* What tx + 1 waits for. False: it is not under way. */
+/* What the next number waits for. False: nothing is under way. */
 static bool show_offered(const struct oae_link *l, struct oae_link_waits *w)
 {
 	const struct oae_lane *n = oae_first_lane(l);
 
+	if (l->said_blocked) {
+		w->why = OAE_WAIT_ROOM;
+		w->since = l->waits_at;
+		return true;
+	}
 	if (!l->nlanes)
 		return false;
 	w->why = n->refused == OAE_R_CONFLICT ? OAE_WAIT_WORDS :
 		 n->refused ? OAE_WAIT_ROOM : OAE_WAIT_FLIGHT;
-	w->since = n->refused ? l->refused_at : n->at;
+	w->since = n->refused ? l->waits_at : n->at;
 	if (w->since < l->moved_at)
 		w->since = l->moved_at;
 	return true;

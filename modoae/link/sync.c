@@ -93,6 +93,8 @@ static void begin_sync(struct oae_link *l, enum oae_state state, u64 now,
 	l->sync_at = now;
 	l->syncs = 0;
 	l->search = 0;
+	l->blocked = false;
+	l->said_blocked = false;
 	l->state = state;
 	l->close_sent = false;
 	/* What the timer has asked, nobody has answered. */
@@ -174,18 +176,20 @@ void oae_link_open(struct oae_link *l, u64 now, struct oae_actions *a)
  * oae_link_accept() - begin to open a link for an admitted peer (protocol 4.6)
  * @l: the link, CLOSED
  * @sync: the SYNC that named a valid cookie
+ * @room: bytes that the inbox has free
  * @now: ns
  * @a: actions
  *
  * The link draws an ltag of its own: if the cookie were the ltag, a replayed SYNC could
  * bring an old run back to life.
  */
-void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u64 now,
-		     struct oae_actions *a)
+void oae_link_accept(struct oae_link *l, const struct oae_frame *sync, u32 room,
+		     u64 now, struct oae_actions *a)
 {
 	if (l->state != OAE_CLOSED)
 		return;
 	now = oae_now(l, now);
+	oae_credit_free(l, room);
 	sync_draw_inc(l);
 	sync_learn(l, sync);
 	begin_sync(l, OAE_SYNC_RECD, now, a);
@@ -366,7 +370,6 @@ static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 	l->state = OAE_OPEN;
 	l->again_at = 0;
 	l->ready_due = false;
-	l->busy_due = false;
 	l->run_tx = l->tx;
 	l->run_rx = l->rx;
 	l->active_at = now;
@@ -423,20 +426,21 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	sync_opened(l, f, now, a);
 	oae_offer_requeue(l);
+	oae_credit_begin(l, f);
 	oae_send_sync(l, OAE_SYNC_ACK, l->peer_ltag, a);
 
 	/* What the peer keeps is of the number that it has told of, and of this end. */
 	if (f->sync.kept && f->sync.peer_inc == l->inc && f->rx == l->tx)
 		a->told = f;
-	/* Other than an express, what is too long now can wait. */
-	if (settles && (oae_express_out(l) ||
-			(was_out && oae_mtu_fits(l, &oae_first_lane(l)->p))))
+	/* Other than an express, what is too long now can wait; so can all that is not granted. */
+	if (settles && oae_credit_may(l, &oae_first_lane(l)->p) &&
+	    (oae_express_out(l) || (was_out && oae_mtu_fits(l, &oae_first_lane(l)->p))))
 		oae_offer_again(l, l->tx + 1, now, a);
 	else
 		oae_offer_pump(l, now, a);
 	a->told = NULL;
 	l->done_at = now;
-	if (l->await_done && oae_first_lane(l)->state != OAE_OFFER_OUT)
+	if (l->await_done && !l->said_blocked && oae_first_lane(l)->state != OAE_OFFER_OUT)
 		oae_send_commit(l, a);
 }
 
@@ -462,6 +466,7 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 		.src_ltag = f->src_ltag,
 		.tx = f->tx,
 		.rx = f->rx,
+		.grant = f->grant,
 	};
 
 	/* Only these begin a run. Ends without a link send other opcodes, too. */
@@ -521,6 +526,7 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		l->unseen = false;
 	if (out <= 0 && oae_dist(l->peer_rx, f->rx) > 0)
 		oae_offer_delivered(l, f->rx, a);
+	oae_credit_heard(l, f);
 	if (out == 0 && f->opcode != OAE_SYNC && oae_first_lane(l)->doubt)
 		oae_offer_sure(l, now, a);
 	return true;

@@ -11,7 +11,7 @@
  *                freeze
  *   in flight    answers come, and no progress of tx + 1: freeze
  *   held         no commit of what is held: reflect it again; no progress: freeze
- *   parked       offer again at park_at, in case READY was lost
+ *   parked       offer again at park_at, in case READY was lost; or say BLOCKED
  *   waiting      offer a half that is WAITING again at swaps->again_at
  *   closing      CLOSE again at again_at, unless it waits for what is held
  *   settling     offer and take new transactions again at settle_until
@@ -253,7 +253,7 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->asked_at = l->asked_at ? now : 0;
 	l->again_at = now;
 	l->park_at = now;
-	l->refused_at = now;
+	l->waits_at = now;
 	l->done_at = now;
 	l->down_at = now;
 	l->settle_until = l->settle_until ? now : 0;
@@ -301,6 +301,12 @@ static bool timer_repeats_close(const struct oae_link *l)
 	return oae_close_out(l) && !oae_close_waits(l);
 }
 
+/* Is READY waited for, which may be lost? While DONE is, that is asked for. */
+static bool timer_repeats(const struct oae_link *l)
+{
+	return l->nparked || (l->said_blocked && !l->await_done);
+}
+
 /* The time at which the timer must fire at the latest, ns; 0: never. */
 static u64 timer_deadline(const struct oae_link *l, u64 now)
 {
@@ -321,7 +327,7 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		at = l->asked_at + l->cfg->dead;
 	if (l->silent_at && l->silent_at + l->cfg->dead < at)
 		at = l->silent_at + l->cfg->dead;
-	if (l->nparked && l->park_at < at)
+	if (timer_repeats(l) && l->park_at < at)
 		at = l->park_at;
 	if (l->half.state == OAE_HALF_WAITING && l->swaps->again_at < at)
 		at = l->swaps->again_at;
@@ -525,7 +531,7 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	timer_ask(l, pto, now, a);
 	timer_reflect(l, pto, now, a);
 	oae_mtu_timer(l, now, a);
-	if (l->nparked && now >= l->park_at)
+	if (timer_repeats(l) && now >= l->park_at)
 		oae_offer_unpark(l, now, a);
 	if (l->half.state == OAE_HALF_WAITING && now >= l->swaps->again_at)
 		l->half.state = OAE_HALF_POSTED;

@@ -13,20 +13,13 @@
  * oae_window_limit() - how many numbers may be under way now
  * @l: the link
  *
- * One always: its REFLECT, or READY, says for how many others there is room.
- *
  * Return: 1 without places.
  */
 unsigned int oae_window_limit(const struct oae_link *l)
 {
-	unsigned int n = l->win;
-	s32 room = oae_dist(l->tx, l->room_to);
-
-	if (!l->pair || room <= 1)
+	if (!l->pair)
 		return 1;
-	if (n > l->npairs)
-		n = l->npairs;
-	return n < (u32)room ? n : (u32)room;
+	return l->win < l->npairs ? l->win : l->npairs;
 }
 
 /**
@@ -38,8 +31,6 @@ void oae_window_begin(struct oae_link *l)
 	l->win = l->window < l->heard.window ? l->window : l->heard.window;
 	if (!l->win)
 		l->win = 1;
-	l->room_to = l->tx + OAE_WINDOW_MAX;
-	l->unplaced = 0;
 	l->more = false;
 	/* More places than before may be needed. */
 	l->lacking = l->pair && l->win > 1 && l->npairs < l->window;
@@ -54,6 +45,7 @@ static void window_move(struct oae_link *l, struct oae_pair **pair, unsigned int
 
 	for (seq = l->tx + 1; seq - l->tx <= last - l->tx; seq++)
 		pair[seq & mask]->lane = *oae_lane(l, seq);
+	oae_credit_move(l, pair, n);
 	for (i = 0; i < l->naside; i++)
 		pair[i]->aside = *oae_aside(l, i);
 	/* An express at rx may be reflected again. */
@@ -70,14 +62,13 @@ static void window_move(struct oae_link *l, struct oae_pair **pair, unsigned int
  * @pair: table of the places, which are filled with zeros; oae_link_reclaim() returns
  *	it
  * @n: number of places, a power of two
- * @room: places for unread transactions
  * @now: ns
  * @a: actions
  *
  * The caller frees places lent before.
  */
 void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
-		   u32 room, u64 now, struct oae_actions *a)
+		   u64 now, struct oae_actions *a)
 {
 	l->lacking = false;
 	if (l->pair && n <= l->npairs)
@@ -87,8 +78,6 @@ void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
 	l->pair = pair;
 	l->npairs = n;
 	l->base = 0;
-	oae_hold_placed(l);
-	oae_link_made_room(l, room, now, a);
 	oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 }
@@ -106,11 +95,15 @@ struct oae_pair **oae_link_reclaim(struct oae_link *l)
 
 	if (!pair || l->nlanes || l->naside || l->last_express)
 		return NULL;
+	/* The link's own say what two numbers cost, and the next one is given soon. */
+	if (l->tx - l->peer_rx > 1 || oae_credit_committed(l))
+		return NULL;
 	for (i = 0; i < l->npairs; i++)
 		if (pair[i]->hold.state != OAE_HOLD_NONE || pair[i]->hold.have)
 			return NULL;
 	l->offer = *oae_first_lane(l);
 	memset(&l->hold, 0, sizeof(l->hold));
+	memset(l->cost, 0, sizeof(l->cost));
 	l->pair = NULL;
 	l->npairs = 0;
 	l->base = 0;

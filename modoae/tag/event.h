@@ -136,10 +136,12 @@ static inline u16 oae_tag_way_mtu(const struct oae_tag *tag)
 	return oae_way_mtu(&tag->way, &ways);
 }
 
-/* May a tag hold one more transaction? At most one transaction exceeds rcvbuf. */
-static inline bool oae_inbox_room(const struct oae_tag *tag)
+/* What the inbox has free, bytes. */
+static inline u32 oae_inbox_free(const struct oae_tag *tag)
 {
-	return READ_ONCE(tag->inbox.bytes) < READ_ONCE(tag->node->knobs.rcvbuf);
+	u32 rcvbuf = READ_ONCE(tag->node->knobs.rcvbuf), unread = READ_ONCE(tag->inbox.bytes);
+
+	return unread < rcvbuf ? rcvbuf - unread : 0;
 }
 
 /* A REFLECT that carries a half or an answer. */
@@ -201,7 +203,7 @@ void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pac
 void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused);
 void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
 		     int err);
-void oae_pack_check(struct oae_run *ev, struct oae_frame *f);
+bool oae_pack_check(struct oae_run *ev, struct oae_frame *f);
 
 /* post.c: what programs have a tag do */
 void oae_tag_send_ring(struct oae_tag *tag, struct list_head *msgs);
@@ -211,7 +213,6 @@ void oae_pack_pass(struct sk_buff *pack);
 void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices);
 void oae_inbox_put_pack(struct oae_tag *tag, u32 seq);
 void oae_inbox_untake(struct oae_tag *tag, struct sk_buff *skb);
-u32 oae_inbox_places(const struct oae_tag *tag);
 void oae_left_give_back(struct oae_rings *r);
 unsigned int oae_inbox_drop(struct oae_tag *tag, struct sk_buff_head *lost);
 void oae_places_lend(struct oae_tag *tag, struct oae_run *ev);

@@ -7,15 +7,15 @@
  * that, a reader takes under that alone. What a reader has taken it ends, or gives back
  * to the head of the queue; it may keep it until then, and its room with it.
  *
- * A reader starts an event only if the link or the tag waits for it: the peer was
- * refused and waits for room, or the tag is dead and waits until all is read. As
+ * A reader starts an event only if the link or the tag waits for it: the peer is blocked,
+ * since nothing is granted, or the tag is dead and waits until all is read. As
  * the two sides share no lock, each one writes its own state, then reads the
  * other's, with a full barrier in between:
  *
- *	inbox_made_room()	run_refused(), oae_tag_retire()
- *	  (room was made)	  (the peer was refused; the tag died)
+ *	inbox_made_room()	run_blocked(), oae_tag_retire()
+ *	  (room was made)	  (the peer is blocked; the tag died)
  *	  smp_mb()		  smp_mb()
- *	  refused, or dead?	  is there room; is anything unread?
+ *	  blocked, or dead?	  is there room; is anything unread?
  *
  * At least one of them sees the other's write.
  *
@@ -39,15 +39,27 @@
 #include "../link/pack.h"
 
 #define LEFT_SLICE	16384U		/* bytes of an skb of what a ring has left */
-#define USUAL_OF	4	/* the last transaction's part of the mean, inverse */
 
-/* Count @n transactions that were delivered, of @len bytes, in skbs of @size bytes. */
+/* What an skb takes of rcvbuf (protocol 4.11). */
+static u32 inbox_cost(const struct sk_buff *skb)
+{
+	return skb->len + OAE_SLICE_COST;
+}
+
+static size_t inbox_size(const struct sk_buff *skb)
+{
+	size_t size = 0;
+
+	for (; skb; skb = skb->next)
+		size += inbox_cost(skb);
+	return size;
+}
+
+/* Count @n transactions that were delivered, of @len bytes, which take @size of rcvbuf. */
 static void inbox_delivered(struct oae_tag *tag, unsigned int n, unsigned int len,
 			    unsigned int size)
 	__must_hold(&tag->inbox.q.lock)
 {
-	tag->kept_bytes -= size;
-	tag->inbox.usual += ((long)size - (long)tag->inbox.usual) / USUAL_OF;
 	oae_add(&tag->inbox.bytes, size);
 	if (!tag->inbox.n)
 		WRITE_ONCE(tag->inbox.since, (u32)jiffies);
@@ -138,7 +150,8 @@ void oae_inbox_put(struct oae_tag *tag, u32 seq, unsigned int nslices)
 		skb = slot[i];
 		slot[i] = NULL;
 		len += skb->len;
-		size += skb->truesize;
+		size += inbox_cost(skb);
+		tag->kept--;
 		*OAE_RCV_CB(skb) = (struct oae_rcv_cb){};
 		__skb_queue_tail(&tag->inbox.q, skb);
 	}
@@ -162,44 +175,14 @@ void oae_inbox_put_pack(struct oae_tag *tag, u32 seq)
 
 	lockdep_assert_held(&tag->lock);
 	slot[0] = NULL;
+	tag->kept--;
 	spin_lock(&tag->inbox.q.lock);
 	OAE_RCV_CB(skb)->number = (u32)tag->ndelivered + 1;
 	__skb_queue_tail(&tag->inbox.q, skb);
-	inbox_delivered(tag, n, skb->len - OAE_RCV_CB(skb)->off, skb->truesize);
+	inbox_delivered(tag, n, skb->len - OAE_RCV_CB(skb)->off, inbox_cost(skb));
 	oae_count_n(tag->node, OAE_S_UNPACKED, n);
 	spin_unlock(&tag->inbox.q.lock);
 	inbox_fresh(tag);
-}
-
-/*
- * How many more transactions there is room for, 0 none; and OAE_ROOM_FULL (protocol 4.11). rcvbuf
- * is in bytes, and nobody knows how long a transaction will be. So those that are begun, and the
- * next ones, are taken to be like the last ones; and what is gathered and held has a bound of its
- * own, whatever they are like.
- */
-u32 oae_inbox_places(const struct oae_tag *tag)
-{
-	u32 rcvbuf = READ_ONCE(tag->node->knobs.rcvbuf), taken = oae_link_taken(&tag->link);
-	size_t usual = tag->inbox.usual + 1, unread = READ_ONCE(tag->inbox.bytes);
-	size_t kept = max_t(size_t, tag->kept_bytes, taken * usual);
-	u32 full = tag->kept_bytes < rcvbuf ? 0 : OAE_ROOM_FULL;
-
-	lockdep_assert_held(&tag->lock);
-	if (unread >= rcvbuf)
-		return full;
-	if (unread + kept >= rcvbuf)
-		return full | 1;
-	/* The link counts what is held against these places. */
-	return full | (taken + 1 + (u32)((rcvbuf - unread - kept) / usual));
-}
-
-static size_t inbox_size(const struct sk_buff *skb)
-{
-	size_t size = 0;
-
-	for (; skb; skb = skb->next)
-		size += skb->truesize;
-	return size;
 }
 
 static struct oae_chunk *left_chunk(const struct oae_ring_link *link, u32 at)
@@ -322,9 +305,9 @@ static struct sk_buff *inbox_next_of_pack(struct oae_tag *tag, struct sk_buff *p
 
 	if (!first)
 		return NULL;
-	oae_add(&tag->inbox.bytes, first->truesize);
+	oae_add(&tag->inbox.bytes, inbox_cost(first));
 	if (!OAE_RCV_CB(pack)->pack_n) {
-		oae_add(&tag->inbox.bytes, -pack->truesize);
+		oae_add(&tag->inbox.bytes, -inbox_cost(pack));
 		__skb_unlink(pack, &tag->inbox.q);
 		kfree_skb(pack);
 	}
@@ -479,10 +462,10 @@ static void inbox_made_room(struct oae_tag *tag, bool attached)
 {
 	struct oae_run ev oae_uninit;
 
-	/* Pairs with the smp_mb() in run_refused(), and with that in oae_tag_retire(). */
+	/* Pairs with the smp_mb() in run_blocked(), and with that in oae_tag_retire(). */
 	smp_mb();
 	if (likely(attached && !READ_ONCE(tag->dead) &&
-		   !(oae_link_owes_ready(&tag->link) && oae_inbox_room(tag))))
+		   !(oae_link_owes_credit(&tag->link) && oae_inbox_free(tag))))
 		return;
 	oae_run_enter(tag, &ev);
 	oae_run_room(tag, &ev);
@@ -646,7 +629,7 @@ void oae_places_lend(struct oae_tag *tag, struct oae_run *ev)
 						       struct oae_tag_place, pair));
 	}
 	oae_link_places(&tag->link, &old);
-	oae_link_lend(&tag->link, table, n, oae_inbox_places(tag), ev->now, &ev->a);
+	oae_link_lend(&tag->link, table, n, ev->now, &ev->a);
 	places_free(old, had);
 	places_free_slots(tag);
 }
@@ -678,7 +661,7 @@ void oae_places_reclaim(struct oae_tag *tag)
 	oae_region_idle(tag);
 	if (n)
 		places_free(oae_link_reclaim(&tag->link), n);
-	else if (!tag->kept_bytes)
+	else if (!tag->kept)
 		places_free_slots(tag);
 }
 

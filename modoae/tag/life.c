@@ -81,7 +81,7 @@ void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync)
 			tag->unheard = true;
 		}
 		oae_tag_begin(tag, &ev, sync->flags & OAE_F_VIA);
-		oae_link_accept(&tag->link, sync, ev.now, &ev.a);
+		oae_link_accept(&tag->link, sync, oae_inbox_free(tag), ev.now, &ev.a);
 	}
 	oae_run_log(tag, &ev, OAE_EV_FRAME, sync->opcode, sync->seq);
 	oae_run_leave(tag, &ev);

@@ -281,7 +281,7 @@ static int path_claim_rcv(struct oae_tag *tag, struct oae_port *port, u64 kid,
 	i = path_claimed(tag, &ev, port, kid, f);
 	if (i >= 0) {
 		oae_conn_taken(&ev.conn, i, f, ev.now, &ev.a);
-		oae_conn_rcv(&ev.conn, f, oae_inbox_places(tag), ev.now, &ev.a);
+		oae_conn_rcv(&ev.conn, f, oae_inbox_free(tag), ev.now, &ev.a);
 	}
 	oae_run_log(tag, &ev, OAE_EV_FRAME, f->opcode, f->seq);
 	oae_run_leave(tag, &ev);

@@ -314,17 +314,17 @@ void oae_pack_cancel(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *ms
 /*
  * Check a received pack, before the link is asked to hold it. Its header is in the head of the
  * skb then: so nobody can change the lengths that were checked, as fragments may be anybody's
- * memory.
+ * memory. False: there is no memory, and to the link the frame was lost.
  */
-void oae_pack_check(struct oae_run *ev, struct oae_frame *f)
+bool oae_pack_check(struct oae_run *ev, struct oae_frame *f)
 {
 	unsigned int n = min_t(unsigned int, f->length, OAE_PACK_HEAD_MAX);
 	u16 len[OAE_PACK_MSGS] oae_uninit;
 
 	if (!pskb_may_pull(ev->skb, f->hdr_len + n)) {
 		oae_count(ev->tag->node, OAE_S_NO_MEMORY);
-		f->unfit = OAE_R_BUSY;
-	} else if (!oae_pack_parse(ev->skb->data + f->hdr_len, f->length, len)) {
-		f->unfit = OAE_R_KIND;
+		return false;
 	}
+	f->unfit = !oae_pack_parse(ev->skb->data + f->hdr_len, f->length, len);
+	return true;
 }

@@ -271,16 +271,10 @@ static struct oae_region *region_find(const struct oae_tag *tag, u32 id)
 static const u8 *request_take(struct oae_verbs *vs, u32 seq, size_t *len)
 {
 	struct sk_buff *skb = oae_tag_slots(vs->tag, seq)[0];
-	int err;
 
 	*len = skb->len;
-	if (*len > REQ_KEPT) {
-		/* A longer head counts in truesize, too. */
-		vs->tag->kept_bytes -= skb->truesize;
-		err = skb_linearize(skb);
-		vs->tag->kept_bytes += skb->truesize;
-		return err ? NULL : skb->data;
-	}
+	if (*len > REQ_KEPT)
+		return skb_linearize(skb) ? NULL : skb->data;
 	return skb_copy_bits(skb, 0, vs->req, *len) ? NULL : vs->req;
 }
 

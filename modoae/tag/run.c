@@ -53,7 +53,7 @@ static void run_discard_slots(struct oae_tag *tag, u32 seq)
 	for (i = 0; i < n; i++) {
 		if (!slot[i])
 			continue;
-		tag->kept_bytes -= slot[i]->truesize;
+		tag->kept--;
 		kfree_skb(slot[i]);
 		slot[i] = NULL;
 	}
@@ -68,7 +68,7 @@ static void run_keep_slice(struct oae_tag *tag, struct oae_run *ev,
 	OAE_KEPT_CB(skb)->hash = op->hash;
 	/* There is a slot: oae_tag_rcv() has seen to that. */
 	oae_tag_slots(tag, op->seq)[op->slice] = skb;
-	tag->kept_bytes += skb->truesize;
+	tag->kept++;
 }
 
 /* The half that is held is the result of this end's. */
@@ -76,7 +76,7 @@ static void run_take(struct oae_tag *tag, const struct oae_op *op)
 {
 	struct sk_buff **slot = oae_tag_slots(tag, op->seq);
 
-	tag->kept_bytes -= slot[0]->truesize;
+	tag->kept--;
 	run_set_result(op->handle, slot[0]);
 	slot[0] = NULL;
 }
@@ -90,8 +90,7 @@ static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev, u32 seq)
 	reason = oae_region_compute(tag, seq, &reply, &again);
 	oae_link_computed(&tag->link, reason, reply, ev->now, &ev->a);
 	if (again)
-		oae_link_drained(&tag->link, oae_inbox_places(tag), ev->now,
-				 &ev->a);
+		oae_link_ready(&tag->link, ev->now, &ev->a);
 }
 
 /* A message has ended, or each of a pack. */
@@ -539,8 +538,7 @@ void oae_run_wake_verbs(struct list_head *tags)
 	while ((tag = oae_region_woken(tags))) {
 		run_begin(tag, &ev);
 		oae_region_awake(tag);
-		oae_link_drained(&tag->link, oae_inbox_places(tag), ev.now,
-				 &ev.a);
+		oae_link_ready(&tag->link, ev.now, &ev.a);
 		run_end(tag, &ev);
 		run_more(tag, &ev);
 		oae_tag_put(tag);
@@ -560,16 +558,11 @@ static noinline bool run_unusual(struct oae_tag *tag, struct oae_run *ev,
 	return taken;
 }
 
-/*
- * The peer was refused, perhaps for lack of room. A reader that made room just now
- * may not have seen the refusal: look for room again.
- */
-static noinline void run_refused(struct oae_tag *tag, struct oae_run *ev)
+/* The peer is blocked. A reader that made room just now may not have seen that: look again. */
+static noinline void run_blocked(struct oae_tag *tag, struct oae_run *ev)
 {
-	if (!oae_link_owes_ready(&tag->link))
-		return;
 	oae_run_apply(tag, ev);
-	/* The refusal before the look at inbox.bytes. Pairs with inbox_made_room(). */
+	/* credit_due before the look at inbox.bytes. Pairs with inbox_made_room(). */
 	smp_mb();
 	oae_run_room(tag, ev);
 }
@@ -580,14 +573,6 @@ static noinline bool run_by_path(struct oae_tag *tag, struct oae_run *ev,
 				 unsigned int path)
 {
 	return tag->paths && oae_path_before(tag, ev, skb, f, path);
-}
-
-/* The room for what a frame brings, or asks for; of others the link does not look at it. */
-static u32 run_places(const struct oae_tag *tag, const struct oae_frame *f)
-{
-	if (f->opcode != OAE_OFFER && f->opcode != OAE_ASK)
-		return 0;
-	return oae_inbox_places(tag);
 }
 
 /* The event of a frame that its path lets in; what the link does not keep stays @ev's. */
@@ -601,14 +586,14 @@ static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame 
 		     !oae_places_slot(tag, f)))
 		return;
 	if (f->kind == OAE_PACK && f->opcode == OAE_OFFER &&
-	    oae_link_is_run(&tag->link, f))
-		oae_pack_check(ev, f);
+	    oae_link_is_run(&tag->link, f) && !oae_pack_check(ev, f))
+		return;
 	/* A way is one of the own path. Which path that is now was looked up under the lock. */
 	if (likely(oae_way_is_usual(&tag->way, f)) || ev->conn.back > OAE_PATH_OWN ||
 	    run_unusual(tag, ev, f))
-		oae_conn_rcv(&ev->conn, f, run_places(tag, f), ev->now, &ev->a);
-	if (unlikely(oae_link_owes_room(&tag->link)))
-		run_refused(tag, ev);
+		oae_conn_rcv(&ev->conn, f, oae_inbox_free(tag), ev->now, &ev->a);
+	if (unlikely(oae_link_owes_credit(&tag->link)))
+		run_blocked(tag, ev);
 	oae_run_log(tag, ev, OAE_EV_FRAME, f->opcode, f->seq);
 }
 
@@ -639,13 +624,11 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 	run_more(tag, &ev);
 }
 
-/* Tell the link if there is room for a transaction. */
+/* Tell the link if there is room. */
 void oae_run_room(struct oae_tag *tag, struct oae_run *ev)
 {
 	lockdep_assert_held(&tag->lock);
-	if (oae_inbox_room(tag))
-		oae_link_made_room(&tag->link, oae_inbox_places(tag), ev->now,
-				   &ev->a);
+	oae_link_made_room(&tag->link, oae_inbox_free(tag), ev->now, &ev->a);
 }
 
 /*

@@ -71,7 +71,7 @@ static void table_tag_free(struct rcu_head *rcu)
 	oae_port_put(tag->key.port);
 	tag->node->tag_free(tag);
 	/* Each slice that was kept has been given back, as long as it was then. */
-	WARN_ON_ONCE(tag->kept_bytes);
+	WARN_ON_ONCE(tag->kept);
 	kmem_cache_free(table_cache, tag);
 }
 

@@ -37,15 +37,14 @@ struct oae_tag_key {
  * struct oae_inbox - what was delivered, and waits to be read: inbox.c
  * @q: its slices, see struct oae_rcv_cb; its lock is the inbox's
  * @n: transactions
- * @bytes: truesize of all, and of what readers keep, which rcvbuf limits
- * @usual: truesize of the usual transaction; a mean, under tag->lock
+ * @bytes: what all takes, and what readers keep: bytes, and OAE_SLICE_COST an skb. rcvbuf
+ *	limits that
  * @since: since when the oldest is unread, and none before it was read; jiffies
  */
 struct oae_inbox {
 	struct sk_buff_head q;
 	unsigned int n;
 	u32 bytes;
-	u32 usual;
 	u32 since;
 };
 
@@ -109,7 +108,7 @@ struct oae_tag {
 	struct list_head sndq;		/* oae_msg, not yet posted to the link */
 	struct list_head flushq;	/* from both queues, about to be reversed */
 	unsigned int nsnd;		/* in sndq, or flushq */
-	u32 kept_bytes;			/* truesize of all slices gathered or held */
+	u32 kept;			/* slices that are gathered or held */
 	/* Slices gathered or held for the next number: oae_tag_slots(). */
 	struct sk_buff *only;		/* the first slice, while @slot is not lent */
 	struct sk_buff **slot;		/* table for all, or NULL: inbox.c */

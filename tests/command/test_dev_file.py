@@ -203,7 +203,7 @@ class Files(IdlePair):
         receiver.process.send_signal(signal.SIGSTOP)
         sender = self.sender("/dev/zero")
 
-        wait_for(lambda: any(tag["offer"] == "parked" for tag in self.a.tags() if tag["vc"] == self.vc),
+        wait_for(lambda: any(tag["waits"] == "room" for tag in self.a.tags() if tag["vc"] == self.vc),
                  "no room at the receiver")
         receiver.process.send_signal(signal.SIGCONT)
         self.assertEqual((sender.end(), receiver.end()), (1, 1))

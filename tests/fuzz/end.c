@@ -359,7 +359,7 @@ void end_cancel(struct end *e, struct end_post *p, int err)
  */
 void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload)
 {
-	u32 room = e->unread < e->rcvbuf ? e->rcvbuf - e->unread : 0;
+	u32 room = e->unread < e->rcvbuf ? (e->rcvbuf - e->unread) * OAE_SLICE_COST : 0;
 
 	fuzz_say_frame("frame", f);
 	begin(e);
@@ -367,7 +367,7 @@ void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload)
 	e->payload = payload;
 	e->ev.f = f;
 	if (e->link.state == OAE_CLOSED && f->opcode == OAE_SYNC)
-		oae_link_accept(&e->link, f, e->now, &e->a);
+		oae_link_accept(&e->link, f, room, e->now, &e->a);
 	else
 		oae_link_rcv(&e->link, f, room, e->now, &e->a);
 	finish(e);
@@ -376,7 +376,8 @@ void end_rcv(struct end *e, const struct oae_frame *f, const u8 *payload)
 /* Whether or not there is room. */
 static void drained(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	oae_link_drained(l, 1, now, a);
+	oae_link_made_room(l, OAE_SLICE_COST, now, a);
+	oae_link_ready(l, now, a);
 }
 
 static void kill_link(struct oae_link *l, u64 now, struct oae_actions *a)

@@ -812,8 +812,9 @@ static void check_timer(const struct end *e)
 		fuzz_breach("offered, and no timer for it");
 	if (l->nheld && oae_hold_stalled(l) && e->timer_at > reflects)
 		fuzz_breach("held, and no timer for it");
-	if (l->nparked && e->timer_at > l->park_at && e->timer_at > e->latest + 1)
-		fuzz_breach("parked, and no timer for it");
+	if ((l->nparked || (l->said_blocked && !l->await_done)) && e->timer_at > l->park_at &&
+	    e->timer_at > e->latest + 1)
+		fuzz_breach("parked, or blocked, and no timer for it");
 	if (l->half.state == OAE_HALF_WAITING &&
 	    e->timer_at > l->swaps->again_at && e->timer_at > e->latest + 1)
 		fuzz_breach("a half waits, and no timer for it");

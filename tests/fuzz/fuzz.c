@@ -116,6 +116,8 @@ void fuzz_say_frame(const char *how, const struct oae_frame *f)
 		printf(" reason %u", f->reason);
 	if (f->marks & OAE_M_ANSWER)
 		printf(" ANSWER");
+	if (f->grant != 0xffff)
+		printf(" grant %u", f->grant);
 	say_body(f);
 	for (i = 0; i < ARRAY_SIZE(flags); i++)
 		if (f->flags >> i & 1)

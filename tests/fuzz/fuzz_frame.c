@@ -60,16 +60,15 @@ static bool fields_fit(const u8 *b)
 	bool question = opcode == 6 || opcode == 8 || opcode == 16;
 	bool answer = opcode == 7 || opcode == 9 || opcode == 10 || opcode == 12 ||
 		      opcode == 17;
-	u8 marks = answer ? 1 : opcode == 6 ? 2 : 0;
+	bool grants = opcode != 13 && opcode != 14 && opcode != 15;
+	u8 marks = answer ? 1 : opcode == 6 ? 2 : opcode == 8 ? 4 : 0;
 
-	if (kind > 4 || reason > 12 || b[29] > (opcode == 7 ? 128 : 0))
+	if (kind > 4 || reason > 12 || (be(b + 28, 2) && !grants))
 		return false;
 	if (b[31] & ~marks || (be(b + 36, 4) && !answer) ||
 	    (be(b + 32, 4) && !answer && !question))
 		return false;
 	if (b[6] > (slices ? 63 : 0))
-		return false;
-	if (b[28])
 		return false;
 
 	switch (opcode) {
@@ -163,7 +162,8 @@ static void check_fields(const struct oae_frame *f, const u8 *b, size_t have)
 	    f->slice != b[6] || f->src_ltag != be(b + 8, 4) ||
 	    f->dst_ltag != be(b + 12, 4) || f->tx != be(b + 16, 4) ||
 	    f->rx != be(b + 20, 4) || f->seq != be(b + 24, 4) ||
-	    f->kind != b[7] || f->room != b[29] || f->reason != b[30] || f->marks != b[31] ||
+	    f->kind != b[7] || f->grant != be(b + 28, 2) || f->reason != b[30] ||
+	    f->marks != b[31] ||
 	    f->pn != be(b + 32, 4) || f->ack != f->pn || f->map != be(b + 36, 4))
 		fuzz_breach("a field is not what the frame says");
 	if (b[3] & 0x20 && memcmp(f->via, b + 48, 12))

@@ -3,10 +3,10 @@
  * A frame out of a record. The peer sees into the end, so that what it says is
  * often just what fits, or just next to it. All zeros fits in everything.
  *
- *   1   opcode
+ *   1   opcode; which grant
  *   2   ltags and counters: 0-1 dst_ltag, 2-3 src_ltag, 4-5 tx, 6-7 rx
  *   3   0-1 seq, 5-7 kind
- *   4   flags; 5-6 the number, or what was heard; 7 NOW
+ *   4   flags; 5-6 the number, or what was heard; 7 NOW, BLOCKED
  *   5   what the opcode has: see body()
  *   6   a byte for it
  */
@@ -206,11 +206,24 @@ static void numbers(const struct oae_link *l, u8 how, u8 raw, struct oae_frame *
 		/* Most of what is offered wants an answer. */
 		if (f->opcode == OAE_OFFER && !BITS(how, 7, 1))
 			f->marks = OAE_M_ANSWER;
+		if (f->opcode == OAE_COMMIT && BITS(how, 7, 1))
+			f->marks = OAE_M_BLOCKED;
 	} else if (oae_is_answer(f->opcode)) {
 		f->ack = acks[BITS(how, 5, 2)];
 		f->map = raw * 0x01010101U;
 		f->marks = BITS(how, 7, 1) ? OAE_M_NOW : 0;
 	}
+}
+
+/* All, nothing, something; or just what the end has charged, or less than that. */
+static u16 grant(const struct oae_link *l, u8 opcode, unsigned int how)
+{
+	u16 charged = l->charged / OAE_GRANT_UNIT;
+	const u16 values[] = { 0xffff, 0, 4, charged, charged + 4, charged - 1, 1, 0xffff };
+
+	if (opcode == OAE_HELLO || opcode == OAE_NOLINK || opcode == OAE_PATH)
+		return 0;
+	return values[how % 8];
 }
 
 /**
@@ -238,6 +251,7 @@ bool hostile_frame(struct hostile *h, const struct end *e, const u8 *r,
 		.tx = near(e->link.rx, BITS(r[2], 4, 2), r[6]),
 		.rx = near(e->link.tx, BITS(r[2], 6, 2), r[6]),
 		.seq = seq,
+		.grant = grant(&e->link, opcode, r[1] / (OAE_OPCODE_END - OAE_SYNC)),
 		.kind = kind(e, answer, seq, BITS(r[3], 5, 3)),
 	};
 	size_t len, more;

@@ -102,8 +102,8 @@ static size_t alter(uint8_t *buf, size_t len)
 		{ OAE_OFF_FLAGS, 1 }, { OAE_OFF_LENGTH, 2 }, { OAE_OFF_SLICE, 1 },
 		{ OAE_OFF_SRC_LTAG, 4 }, { OAE_OFF_DST_LTAG, 4 },
 		{ OAE_OFF_TX, 4 }, { OAE_OFF_RX, 4 }, { OAE_OFF_SEQ, 4 },
-		{ OAE_OFF_ZERO, 1 }, { OAE_OFF_KIND, 1 },
-		{ OAE_OFF_ROOM, 1 }, { OAE_OFF_REASON, 1 }, { OAE_OFF_MARKS, 1 },
+		{ OAE_OFF_KIND, 1 }, { OAE_OFF_GRANT, 2 },
+		{ OAE_OFF_REASON, 1 }, { OAE_OFF_MARKS, 1 },
 		{ OAE_OFF_PN, 4 }, { OAE_OFF_MAP, 4 },
 	};
 	unsigned int n = dice_below(&dice, sizeof(fields) / sizeof(*fields));
@@ -188,12 +188,18 @@ static int is_answer(uint8_t opcode)
 	       opcode == OAE_DONE || opcode == OAE_ACK;
 }
 
+/* Plenty mostly; else so little that much of what the module has is not granted, or nothing. */
+static uint16_t grant(void)
+{
+	return once_in(8) ? dice_below(&dice, 40) : once_in(16) ? 0 : 0xffff;
+}
+
 /* What this peer would say now. */
 static struct wire_frame frame(struct peer *p, uint8_t opcode)
 {
 	return (struct wire_frame){
 		.opcode = opcode, .src_ltag = p->ltag, .dst_ltag = p->far_ltag,
-		.tx = p->tx, .rx = p->rx,
+		.tx = p->tx, .rx = p->rx, .grant = grant(),
 		.pn = is_question(opcode) ? ++p->pn : is_answer(opcode) ? p->heard : 0,
 	};
 }
@@ -426,6 +432,10 @@ static void say_anything(struct peer *p)
 		f.marks = once_in(2) ? OAE_M_NOW : 0;
 	} else if (opcode == OAE_OFFER) {
 		f.marks = once_in(2) ? OAE_M_ANSWER : 0;
+	} else if (opcode == OAE_COMMIT) {
+		f.marks = once_in(2) ? OAE_M_BLOCKED : 0;
+	} else if (opcode == OAE_HELLO || opcode == OAE_NOLINK || opcode == OAE_PATH) {
+		f.grant = 0;
 	}
 	if (opcode == OAE_REFUSE) {
 		f.reason = any_reason();

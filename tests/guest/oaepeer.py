@@ -23,6 +23,7 @@ from patience import until
 ETH_P_ALL = 3
 SOL_PACKET, PACKET_RCVBUF = 263, 8 << 20
 SO_RCVBUFFORCE = 33
+PLENTY = 0xffff             # of a grant
 
 
 def trafgen(host, dev, packets):
@@ -120,7 +121,8 @@ class Peer:     # pylint: disable=too-many-instance-attributes
     """One end of a link, by hand.
 
     send() fills in what this end would say now; any field can be given instead. expect() takes
-    the frames that come in order and fails if the next is not as described.
+    the frames that come in order and fails if the next is not as described. It grants as much as
+    a frame can say, unless grant is less.
 
     With a gateway (its address, a station on the wire as well) it is behind that: its frames come
     from the gateway with VIA. gateway may be set and unset as the peer lives.
@@ -136,6 +138,7 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         self.inc, self.far_inc = random.getrandbits(63) + 1, 0
         self.start, self.mtu, self.max_len, self.caps = start, mtu, max_len, caps
         self.tx, self.rx = start, 0
+        self.grant = PLENTY
         self.run, self.pn, self.heard_pns = None, 0, set()      # numbers of frames, in a run
         wire.add(self)
 
@@ -148,6 +151,8 @@ class Peer:     # pylint: disable=too-many-instance-attributes
         """A frame as this end would send it now."""
         f = {"dst": mac_bytes(self.to), "src": mac_bytes(self.mac), "vc": self.vc,
              "src_ltag": self.ltag, "dst_ltag": self.far_ltag, "tx": self.tx, "rx": self.rx}
+        if opcode not in (oae.HELLO, oae.NOLINK, oae.PATH):
+            f["grant"] = self.grant
         if opcode in (oae.SYNC, oae.SYNC_ACK, oae.SYNC_CHK):
             body = {name: given.pop(name) for name in
                     ("inc", "peer_inc", "max_len", "start", "mtu", "caps", "kept", "hash_", "last")

@@ -25,7 +25,7 @@ EXPRESS, LAST, RESUME, WANT_DONE = (1 << n for n in range(4))
 VIA, AUTH = 0x20, 0x40
 MESSAGE, SWAP, VERB, VOID, PACK = range(5)
 CAPS_PACK = 0x40
-NOW, ANSWER = 1, 2          # marks: of an answer, of an OFFER
+NOW, ANSWER, BLOCKED = 1, 2, 4      # marks: of an answer, of an OFFER, of a COMMIT
 GATEWAY, LEAVING, HELLO_ASK, ABOUT, HELLO_NODE = (1 << n for n in range(5))     # flags of HELLO
 BUSY = 1                    # reasons; 2 is none
 NO_HALF, CONFLICT, TOO_BIG, KIND, POLICY, FULL, NO_REGION, RANGE, ACCESS, BAD_VERB = range(3, 13)
@@ -104,7 +104,7 @@ def cut(data, slice_max):
 
 _SYNC = struct.Struct(">QQIIIH10sQQB7s")
 _HELLO = struct.Struct(">BBHHHIHH6sH")
-_HEADER = struct.Struct(">BBBBHBBIIIIIBBBBIIQ")
+_HEADER = struct.Struct(">BBBBHBBIIIIIHBBIIQ")
 
 
 def sync_body(inc, peer_inc=0, max_len=65536, start=0, mtu=1500,      # pylint: disable=R0913,R0917
@@ -188,10 +188,9 @@ class Frame:  # pylint: disable=too-many-instance-attributes
     tx: int = 0
     rx: int = 0
     seq: int = 0
-    zero: int = 0           # byte 28
+    grant: int = 0          # what all above rx may cost, 256 bytes each
     kind: int = 0
     reason: int = 0
-    room: int = 0
     marks: int = 0
     pn: int = 0             # of a question; of an answer the newest that it has heard
     map: int = 0            # and which before that
@@ -212,8 +211,8 @@ class Frame:  # pylint: disable=too-many-instance-attributes
         def header(digest):
             return _HEADER.pack(self.version << 4 | ext, self.opcode, self.vc, self.flags,
                                 length, self.slice, self.kind, self.src_ltag, self.dst_ltag,
-                                self.tx, self.rx, self.seq, self.zero, self.room,
-                                self.reason, self.marks, self.pn, self.map, digest) + self.via
+                                self.tx, self.rx, self.seq, self.grant, self.reason,
+                                self.marks, self.pn, self.map, digest) + self.via
 
         digest = self.digest
         if digest is None:
@@ -226,13 +225,13 @@ class Frame:  # pylint: disable=too-many-instance-attributes
         """What some bytes from the wire say; ValueError if they are not a good frame."""
         if len(raw) < 14 + HDR_LEN:
             raise ValueError("short frame")
-        (first, opcode, vc, flags, length, slice_, kind, src_ltag, dst_ltag, tx, rx, seq, zero,
-         room, reason, marks, pn, map_, digest) = _HEADER.unpack_from(raw, 14)
+        (first, opcode, vc, flags, length, slice_, kind, src_ltag, dst_ltag, tx, rx, seq,
+         grant, reason, marks, pn, map_, digest) = _HEADER.unpack_from(raw, 14)
         begin = 14 + HDR_LEN
         at = begin + (first & 15) * 4
         f = cls(opcode=opcode, dst=raw[:6], src=raw[6:12], vc=vc, flags=flags, slice=slice_,
-                src_ltag=src_ltag, dst_ltag=dst_ltag, tx=tx, rx=rx, seq=seq, zero=zero,
-                kind=kind, reason=reason, room=room, marks=marks, pn=pn, map=map_,
+                src_ltag=src_ltag, dst_ltag=dst_ltag, tx=tx, rx=rx, seq=seq,
+                kind=kind, reason=reason, grant=grant, marks=marks, pn=pn, map=map_,
                 payload=raw[at:at + length], via=raw[begin:at],
                 version=first >> 4, ethertype=int.from_bytes(raw[12:14], "big"),
                 ext=first & 15, length=length, digest=digest)
@@ -269,6 +268,6 @@ class Frame:  # pylint: disable=too-many-instance-attributes
         return dict(zip(names, _HELLO.unpack(self.payload)))
 
     def __str__(self):
-        said = " ".join(f"{f.name}={getattr(self, f.name):#x}" for f in fields(self)[3:18]
+        said = " ".join(f"{f.name}={getattr(self, f.name):#x}" for f in fields(self)[3:17]
                         if getattr(self, f.name))
         return f"<{self.name} {said} {len(self.payload)} bytes>"

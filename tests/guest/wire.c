@@ -116,8 +116,7 @@ size_t wire_build(const struct wire_frame *f, uint8_t *buf)
 	put32(p + OAE_OFF_TX, f->tx);
 	put32(p + OAE_OFF_RX, f->rx);
 	put32(p + OAE_OFF_SEQ, f->seq);
-	p[OAE_OFF_ZERO] = 0;
-	p[OAE_OFF_ROOM] = f->room;
+	put16(p + OAE_OFF_GRANT, f->grant);
 	p[OAE_OFF_REASON] = f->reason;
 	p[OAE_OFF_MARKS] = f->marks;
 	put32(p + OAE_OFF_PN, f->pn);
@@ -181,7 +180,7 @@ int wire_parse(struct wire_frame *f, const uint8_t *buf, size_t len)
 	f->rx = get32(p + OAE_OFF_RX);
 	f->seq = get32(p + OAE_OFF_SEQ);
 	f->kind = p[OAE_OFF_KIND];
-	f->room = p[OAE_OFF_ROOM];
+	f->grant = get16(p + OAE_OFF_GRANT);
 	f->reason = p[OAE_OFF_REASON];
 	f->marks = p[OAE_OFF_MARKS];
 	f->pn = get32(p + OAE_OFF_PN);

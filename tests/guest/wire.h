@@ -31,8 +31,8 @@ struct wire_frame {
 	uint8_t kind;
 	uint8_t slice;
 	uint8_t reason;
-	uint8_t room;
 	uint8_t marks;
+	uint16_t grant;		/* bytes, 256 each */
 	uint16_t length;	/* of the payload */
 	uint32_t src_ltag;
 	uint32_t dst_ltag;

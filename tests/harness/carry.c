@@ -116,11 +116,10 @@ void h_free_slots(struct h_event *ev)
 void h_lend(struct h_event *ev)
 {
 	struct h_end *e = ev->end;
-	u32 room = h_room ? h_room(ev) : OAE_WINDOW_MAX;
 	struct oae_pair **pairs = e->pairs;
 	unsigned int i;
 
-	if (H_LANES < 2 || e->link.pair || e->poor)
+	if (H_LANES < 2 || e->link.pair)
 		return;
 	if (h_places)
 		pairs = h_places(ev);
@@ -129,7 +128,7 @@ void h_lend(struct h_event *ev)
 	for (i = 0; i < H_PAIRS && !h_places; i++)
 		e->pairs[i] = &e->pair[i];
 	ev->calls++;
-	oae_link_lend(&e->link, pairs, H_LANES, room, ev->now, ev->a);
+	oae_link_lend(&e->link, pairs, H_LANES, ev->now, ev->a);
 }
 
 /**
@@ -537,7 +536,7 @@ void h_finish(struct h_event *ev)
 		/* The events that follow from this one. */
 		h_begin(ev);
 		ev->f = NULL;
-		if (oae_link_lacks(l) && H_LANES > 1 && !l->pair && !ev->end->poor)
+		if (oae_link_lacks(l) && H_LANES > 1 && !l->pair)
 			h_lend(ev);
 		else if (oae_link_more(l))
 			oae_link_pump(l, ev->now, ev->a);

@@ -83,7 +83,6 @@ struct h_end {
 	u8 who;			/* 0 or 1 */
 	u8 nundelivered;
 	bool tag;		/* the link exists */
-	bool poor;		/* there is no memory for the places of a window */
 	u64 computed;		/* verbs, bit h_lane() of each: their words are reserved */
 	bool renamed;		/* its address has changed */
 	bool compared;		/* has resolved against the other end's counters */
@@ -203,6 +202,16 @@ void h_told(struct h_event *ev, struct h_tx *tx, h_id id, int err);
 void h_post(struct h_event *ev, struct h_tx *tx, h_id id, u16 max,
 	    struct oae_post *p);
 
+/* What a number of this end costs at the peer, as the link has it. */
+static inline u32 *h_cost(struct oae_link *l, u32 seq)
+{
+	u32 at = seq - l->base;
+
+	if (!l->pair)
+		return &l->cost[at & 1];
+	return &l->pair[at & (l->npairs - 1)]->cost[!!(at & l->npairs)];
+}
+
 /*
  * Optional for the user.
  */
@@ -211,8 +220,6 @@ void h_post(struct h_event *ev, struct h_tx *tx, h_id id, u16 max,
 /* Called before an op is carried out, or a frame sent. */
 H_OPTIONAL void h_before(struct h_event *ev, const struct oae_op *op);
 H_OPTIONAL void h_before_send(struct h_event *ev, const struct oae_send *s);
-/* Places for unread transactions; enough if it is not there. */
-H_OPTIONAL u32 h_room(struct h_event *ev);
 /*
  * A pack of the first of @ev->end->queue, or these joined, which are dequeued; NULL: the
  * first goes alone.

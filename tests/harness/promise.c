@@ -499,6 +499,9 @@ void h_note(struct h_event *ev, u8 note)
 	case OAE_N_BAD_SLICE:
 		honest(ev, "between two honest ends: bad_slice");
 		break;
+	case OAE_N_NOT_GRANTED:
+		honest(ev, "between two honest ends: not_granted");
+		break;
 	}
 }
 
@@ -544,7 +547,7 @@ static void check_kinds(struct h_event *ev)
 		h_fail(ev, id, "G4: half # waits for what is parked");
 	if (l->state == OAE_OPEN && !ev->anything && !l->settle_until &&
 	    !l->nlanes &&
-	    (l->half.state == OAE_HALF_POSTED || l->next_valid))
+	    (l->half.state == OAE_HALF_POSTED || (l->next_valid && !l->said_blocked)))
 		h_fail(ev, id, "G4: what waits is not offered");
 	/*
 	 * The numbers that were given end before the half is offered: nothing takes their place.
@@ -611,6 +614,32 @@ static void check_kept(struct h_event *ev)
 		h_fail(ev, 0, "more numbers are given than have a content");
 }
 
+/* What is charged, and gathered, is what the numbers say. */
+static void check_credit(struct h_event *ev)
+{
+	struct oae_link *l = &ev->end->link;
+	u32 seq, charged = 0, gathered = 0, i, cost;
+	const struct oae_hold *h;
+	unsigned int some = 0;
+
+	for (seq = l->peer_rx; l->state == OAE_OPEN && seq != l->tx + l->given;)
+		charged += *h_cost(l, ++seq);
+	if (l->state == OAE_OPEN && charged != l->charged)
+		h_fail(ev, 0, "the link has miscounted what it charges");
+	for (i = 1; i <= (l->pair ? l->npairs : 1u); i++) {
+		h = oae_hold_of(l, l->rx + i);
+		if (!oae_hold_begun(h) || !oae_kind_is_read(h->kind))
+			continue;
+		cost = h->len + __builtin_popcountll(h->have) * OAE_SLICE_COST;
+		gathered += cost;
+		some += !!cost;
+	}
+	if (gathered != l->gathered)
+		h_fail(ev, 0, "the link has miscounted what it gathers");
+	if (gathered > l->granted && some > 1)
+		h_fail(ev, 0, "G6: more is gathered than was granted");
+}
+
 /* Are both links OPEN, and do both name this run? */
 static bool one_run(const struct oae_link *a, const struct oae_link *b)
 {
@@ -628,11 +657,9 @@ void h_check(struct h_event *ev)
 	const struct oae_link *l = &e->link;
 
 	check_kept(ev);
-	/*
-	 * An OFFER may deliver its predecessor and be held as well. In a window, what is held
-	 * above may be as many as there was room for once, and the next ones come besides.
-	 */
-	if (ev->rcvbuf && e->unread > (H_LANES > 1 ? 2 : 1) * ev->rcvbuf + 1)
+	check_credit(ev);
+	/* One content may cost more than what is granted. */
+	if (ev->rcvbuf && e->unread > ev->rcvbuf + 1)
 		h_fail(ev, 0, "G6: more unread than there is room for");
 	if (e->tag && (l->state == OAE_CLOSED || !e->timer_at || !l->timer_at))
 		h_fail(ev, 0, "a tag without a timer, or closed");

@@ -71,10 +71,10 @@ def cases(peer):
     packet[-1] ^= 1
     yield "payload flipped", "digest", bytes(packet)
 
-    yield "byte 28 of a COMMIT", "field", commit(zero=1)
-    yield "byte 28 of an OFFER", "field", offer(zero=255)
-    yield "byte 28 of a REFLECT", "field", reflect(zero=1)
-    yield "byte 28 of a CLOSE", "field", peer.frame(oae.CLOSE, zero=128)
+    yield "grant of a HELLO", "field", peer.frame(oae.HELLO, payload=oae.hello_body(), grant=1)
+    yield "grant of a NOLINK", "field", peer.frame(oae.NOLINK, grant=256)
+    yield "grant of a PATH", "field", peer.frame(oae.PATH, payload=oae.path_body(peer.to, peer.mac),
+                                                 grant=0x8000)
     yield "kind 255", "field", commit(kind=255)
     yield "OFFER of a VOID, two slices", "field", offer(kind=oae.VOID, slice=1, payload=b"")
     yield "OFFER of a VOID, express", "field", offer(kind=oae.VOID, payload=b"",
@@ -98,8 +98,8 @@ def cases(peer):
     yield "OFFER, slice 255", "field", offer(slice=255)
     yield "a map of a COMMIT", "field", commit(map=1)
     yield "a mark of a COMMIT", "field", commit(marks=oae.NOW)
-    yield "room of a COMMIT", "field", commit(room=1)
-    yield "REFLECT, room 129", "field", reflect(room=129)
+    yield "COMMIT, a mark that there is not", "field", commit(marks=8)
+    yield "OFFER, a mark of a COMMIT", "field", offer(marks=oae.BLOCKED)
     yield "REFUSE, a mark that there is not", "field", refuse(marks=2)
     yield "a number of a CLOSE", "field", peer.frame(oae.CLOSE, pn=1)
     yield "REFLECT, short body", "field", reflect(payload=bytes(15))

@@ -182,7 +182,6 @@ def injected(peer, state, opcode, variant):
                      "tx": peer.tx + (state == "HOLDING")},
         oae.ASK: {"seq": peer.tx + 1},
         oae.ACK: {"seq": peer.rx + 1, "payload": bytes(8)},
-        oae.READY: {"seq": peer.rx + 1},
         oae.DONE: {"seq": peer.rx},
         oae.HELLO: {"payload": oae.hello_body()},       # of no gateway
     }

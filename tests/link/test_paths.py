@@ -192,8 +192,9 @@ class Failover(TwoCables):
         for host in (self.a, self.b):
             host.knob("dead_ms", int(500 * SLOW))
         self.link()
-        self.first.netem("loss 100%", (0,))
+        # The one that is not used first: a silent path would be left for it.
         self.second.netem("loss 100%", (1,))
+        self.first.netem("loss 100%", (0,))
         writer = self.a.start_write(b"never", target=f"va/{self.first.mac_b}", vc=0)
         self.assertLess(writer.result(20 * SLOW), 0)
         wait_for(lambda: self.a.tag()["state"] == "DOWN", "the link to be down", 20 * SLOW)

@@ -179,6 +179,81 @@ class Sequence(OneScript):
         self.assertEqual(peer.take(seq=1, slice=0)[1], slices)
         self.reflected(peer, first, slices)
 
+    # It is not granted.
+
+    def blocked(self, peer):
+        """It says so, and asks what is."""
+        return peer.expect(oae.COMMIT, flags=oae.WANT_DONE, marks=oae.BLOCKED)
+
+    def test_blocked(self):
+        """A grant for less than two: the second waits until the first is delivered."""
+        peer = self.peer()
+        peer.grant = 5              # 1280 bytes
+        peer.open()
+        for text in b"one", b"two":
+            self.post(peer, text)
+        self.assertEqual(peer.accept(seq=1), b"one")
+        self.assertEqual(self.blocked(peer).tx, 1)
+        peer.silence()
+        peer.send(oae.DONE, grant=0)
+        peer.silence()
+        peer.send(oae.READY)
+        self.accepted(peer, b"two", seq=2)
+        peer.silence()
+
+    def test_blocked_until_done(self):
+        """DONE alone will do if it grants something."""
+        peer = self.peer()
+        peer.grant = 5
+        peer.open()
+        for text in b"one", b"two":
+            self.post(peer, text)
+        self.assertEqual(peer.accept(seq=1), b"one")
+        self.blocked(peer)
+        peer.send(oae.DONE)
+        self.accepted(peer, b"two", seq=2)
+
+    def test_granted_above_another(self):
+        """What was granted above an rx of before does not count."""
+        peer = self.peer()
+        peer.grant = 8              # one of 1000 bytes, and less than 256 more
+        peer.open()
+        for _ in range(3):
+            self.post(peer, bytes(1000))
+        self.assertEqual(peer.accept(seq=1), bytes(1000))
+        self.blocked(peer)
+        peer.send(oae.DONE, grant=0)
+        peer.send(oae.DONE, rx=0, grant=0xffff)
+        peer.silence()
+        peer.send(oae.DONE, grant=18)
+        for seq in 2, 3:
+            peer.accept(seq=seq)
+
+    def test_blocked_and_ready_lost(self):
+        """READY was lost: it is said again at the keepalive interval."""
+        self.set(self.a, keepalive_ms=50)
+        peer = self.peer()
+        peer.grant = 0
+        peer.open()
+        self.post(peer, b"later")
+        said = 0
+        while not (f := peer.next()).opcode == oae.OFFER:
+            if f.opcode != oae.SYNC:        # which is a probe
+                self.assertEqual((f.opcode, f.marks), (oae.COMMIT, oae.BLOCKED))
+                said += 1
+                peer.grant = 5 * (said > 3)
+                peer.send(oae.DONE)
+        self.assertEqual((said, f.seq, f.payload), (4, 1, b"later"))
+
+    def test_whatever_it_costs(self):
+        """If nothing is charged, and something granted, one may cost more."""
+        peer = self.peer()
+        peer.grant = 1
+        peer.open()
+        self.post(peer, BIG)
+        self.accepted(peer, BIG, seq=1)
+        peer.silence()
+
     def test_busy_and_ready(self):
         """REFUSE BUSY parks; READY brings it again."""
         peer = self.peer().open()
@@ -187,7 +262,7 @@ class Sequence(OneScript):
         peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
         peer.silence()
         self.assertEqual(self.tag(peer)["offer"], "parked")
-        peer.send(oae.READY, seq=1)
+        peer.send(oae.READY)
         self.accepted(peer, b"later", seq=1)
 
     def test_busy_and_taken(self):
@@ -204,7 +279,7 @@ class Sequence(OneScript):
         self.post(peer, b"later")
         first, _ = peer.take(seq=1)
         peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
-        peer.send(oae.READY, seq=1)
+        peer.send(oae.READY)
         offer, slices = peer.take(seq=1)
         before = self.a.stat("note_old_content")
         peer.send(oae.REFUSE, seq=1, reason=oae.BUSY, pn=first.pn, map=0)
@@ -249,7 +324,7 @@ class Sequence(OneScript):
         wait_for(lambda: self.tag(peer)["offer"] == "parked", "the offer to be parked")
         self.interrupt(writer)
         peer.voided(1)
-        peer.send(oae.READY, seq=1)
+        peer.send(oae.READY)
         peer.silence()
 
     def test_void_for_what_is_refused(self):
@@ -473,23 +548,24 @@ class Sequence(OneScript):
         peer.anew()
         peer.offered(b"less")
 
-    def test_refused_for_now(self):
-        """What is not asked for and finds no room is dropped, and refused when it is asked for."""
+    def test_not_granted(self):
+        """What is not granted is dropped, whether it asks for an answer or not."""
         self.set(self.a, rcvbuf=4096)
         peer = self.peer().open()
         first, data = bytes(2900), BIG[:4000]
-        peer.offered(first)
+        before = self.a.stat("note_not_granted")
+        self.assertEqual(peer.offered(first).grant, 4096 // 256)
         peer.commit()
         for marks in 0, oae.ANSWER:
             peer.offer(data, only=[0], marks=marks)
-            if marks:
-                peer.expect(oae.REFUSE, seq=2, reason=oae.BUSY)
-            else:
-                peer.silence()
-                self.assertEqual(self.tag(peer)["hold"], "refused")
+            peer.silence()
+        self.assertEqual(self.a.stat("note_not_granted") - before, 2)
+        peer.send(oae.COMMIT, flags=oae.WANT_DONE, marks=oae.BLOCKED)
+        peer.expect(oae.DONE, rx=1, grant=0)
+        peer.silence()
         self.assertEqual(self.a.read_each(), [first])
-        self.assertGreaterEqual(peer.expect(oae.READY).seq, 2)
-        # Each frame of the message is judged anew, late copies, too.
+        peer.expect(oae.READY, seq=0, rx=1, grant=4096 // 256)
+        # As much as no rcvbuf of that size leaves, since nothing else is here.
         peer.offer(data, only=[2], marks=0)
         peer.offer(data, only=[0, 1])
         peer.expect(oae.REFLECT, seq=2, payload=oae.reflect_body(oae.cut(data, 1452)))

@@ -155,7 +155,7 @@ class UnderWay(Windows):
         a.set_options(queue=64)
         for text in texts:
             a.write(text)
-        wait_for(lambda: self.row()["offer"] == "parked", "one to be refused for now")
+        wait_for(lambda: self.row()["waits"] == "room", "one not to be granted")
         b.nonblock(False)
         self.assertEqual([b.read() for _ in texts], texts)
         self.ends(a, len(texts))
@@ -429,14 +429,14 @@ class One(Scripted):
         self.assertEqual(self.a.tag(self.vc)["unread"], 1)
 
     def test_ready(self):
-        """Refused for now: READY of the number brings it back."""
+        """Refused for now: READY brings it back."""
         file = self.open_link()
         file.write(b"wait")
         file.write(b"behind")
         self.peer.expect(oae.OFFER, seq=1)
         self.peer.send(oae.REFUSE, seq=1, reason=oae.BUSY)
         self.silent()
-        self.peer.send(oae.READY, seq=1)
+        self.peer.send(oae.READY)
         self.assertEqual(self.peer.accept(seq=1), b"wait")
         self.assertEqual(self.peer.accept(seq=2), b"behind")
         self.peer.expect(oae.COMMIT, seq=2)

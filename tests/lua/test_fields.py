@@ -90,7 +90,7 @@ class Header(FieldTest):
             self.see(frame(n, **given), name, opcode=n, version=2, ext=0, vc=200 + n,
                      flags="0x00", length=len(frame(n).payload), slice=0, src_ltag="0x11111111",
                      dst_ltag="0x22222222", tx=16909060, rx=84281096, seq=3735928559,
-                     reserved=0, kind=0, reason=int(n == oae.REFUSE), room=0, marks="0x00",
+                     kind=0, reason=int(n == oae.REFUSE), grant=0, marks="0x00",
                      **({"ack": 0, "map": "0x00000000", "pn": None}
                         if n in oae.ANSWERS else
                         {"pn": 0, "ack": None, "map": None}),
@@ -276,9 +276,11 @@ class Bodies(FieldTest):
                  "OFFER: #4, slice 3 of ?, 2 bytes, express, what you keep is of this"),
                 (oae.COMMIT, {"tx": 4, "flags": oae.WANT_DONE},
                  "COMMIT: #4, say when it is delivered"),
-                (oae.REFUSE, {"seq": 4}, "REFUSE: #4, BUSY: no room now, READY will follow"),
-                (oae.READY, {"seq": 4}, "READY: there is room for #4"),
-                (oae.DONE, {"rx": 4}, "DONE: #4 is delivered"),
+                (oae.REFUSE, {"seq": 4}, "REFUSE: #4, BUSY: I close or settle, and take nothing now"),
+                (oae.COMMIT, {"tx": 4, "flags": oae.WANT_DONE, "marks": oae.BLOCKED},
+                 "COMMIT: #4, say when it is delivered, what is next is not granted"),
+                (oae.READY, {"rx": 4, "grant": 5}, "READY: granted above #4: 1280 bytes; or words are free"),
+                (oae.DONE, {"rx": 4}, "DONE: #4 is delivered, granted above it: nothing"),
                 (oae.ASK, {"seq": 4}, "ASK: #4, what do you have of it?"),
                 (oae.ASK, {"seq": 4, "payload": bytes(1452)},
                  "ASK: #4, what do you have of it? probe of length 1500 bytes"),
@@ -363,15 +365,16 @@ class SwapAndVerb(FieldTest):
         self.see(self.offer(b"x", oae.VOID), bad="bad_field")
         self.check()
 
-    def test_room(self):
-        """A REFLECT says for how many numbers there is room."""
-        for room in 0, 1, 13, 128, 129:
-            self.see(frame(oae.REFLECT, seq=1, room=room,
-                           payload=oae.reflect_body([b"x"])), room=room, reason=0,
-                     bad=None if room <= 128 else "bad_field")
+    def test_grant(self):
+        """All frames but HELLO, NOLINK and PATH say what is granted."""
+        grantless = oae.HELLO, oae.NOLINK, oae.PATH
+        for n, name in opcodes():
+            for grant in 0, 1, 1024, 65535:
+                self.see(frame(n, grant=grant), name, grant=grant,
+                         bad="bad_field" if grant and n in grantless else None)
         self.check()
-        self.assertIn("Room for so many: 0 (unsaid)", self.text())
-        self.assertIn("Room for so many: 13 above rx", self.text())
+        for text in ("0 (nothing)", "1 (256 bytes)", "1024 (262144 bytes)", "65535 (16776960 bytes)"):
+            self.assertIn("Grant, what all numbers above rx may cost, in 256 bytes: " + text, self.text())
 
     def test_shape(self):
         """One slice, LAST, neither EXPRESS nor RESUME, not empty."""
@@ -398,19 +401,21 @@ class Bad(FieldTest):
                 ("bad_flags", offer(flags=0x80)), ("bad_flags", offer(flags=0xff, opcode=0)),
                 ("bad_opcode", offer(opcode=0)), ("bad_opcode", offer(opcode=11)), ("bad_opcode", offer(opcode=18, ext=3)),
                 ("bad_hlen", offer(ext=3)), ("bad_hlen", offer(flags=oae.VIA)),
-                ("bad_short", offer(length=11)), ("bad_short", offer(length=65535, zero=1)),
+                ("bad_short", offer(length=11)), ("bad_short", offer(length=65535, pn=1)),
                 ("bad_short", frame(oae.OFFER, flags=oae.VIA, via=b"", ext=3, length=0)),
-                ("bad_long", offer(length=9)), ("bad_long", offer(tail=b"!", zero=1)),
+                ("bad_long", offer(length=9)), ("bad_long", offer(tail=b"!", map=1)),
                 ("bad_field", offer(kind=4)), ("bad_field", offer(kind=oae.VOID, flags=oae.LAST)),
-                ("bad_field", offer(reason=13)), ("bad_field", offer(room=1)),
+                ("bad_field", offer(reason=13)), ("bad_field", frame(oae.PATH, grant=1)),
                 ("bad_field", offer(marks=1)), ("bad_field", offer(map=1)),
                 ("bad_field", offer(marks=3)), ("bad_field", frame(oae.COMMIT, marks=2)),
-                ("bad_field", frame(oae.DONE, marks=2)), ("bad_field", frame(oae.CLOSE, pn=1)),
+                ("bad_field", frame(oae.COMMIT, marks=1)), ("bad_field", offer(marks=4)),
+                ("bad_field", frame(oae.DONE, marks=4)), ("bad_field", frame(oae.DONE, marks=2)),
+                ("bad_field", frame(oae.CLOSE, pn=1)),
                 ("bad_field", frame(oae.SYNC, payload=oae.sync_body(1, 2, zero=b"\1"))),
                 ("bad_field", frame(oae.SYNC, payload=oae.sync_body(1, 2, rest=bytes(6) + b"\1"))),
                 ("bad_field", frame(oae.SYNC_ACK, payload=oae.sync_body(1, 2, last=64))),
-                ("bad_field", offer(zero=1)), ("bad_field", offer(zero=255)),
-                ("bad_field", offer(slice=64)), ("bad_field", frame(oae.SYNC, zero=1)),
+                ("bad_field", frame(oae.HELLO, grant=255)), ("bad_field", frame(oae.NOLINK, grant=256)),
+                ("bad_field", offer(slice=64)),
                 ("bad_field", frame(oae.COMMIT, slice=1)), ("bad_field", frame(oae.SYNC, src_ltag=0)),
                 ("bad_field", frame(oae.SYNC, payload=bytes(63))),
                 ("bad_field", frame(oae.COMMIT, payload=b"1")),

@@ -59,7 +59,7 @@ static unsigned int slots(const struct m_scenario *sc)
 
 /* --- bytes ----------------------------------------------------------------------------- */
 
-#define FRAME_BYTES	17
+#define FRAME_BYTES	18
 #define LINK_BYTES	22	/* and of each number */
 #define WAY_BYTES	2
 #define PATH_BYTES	2	/* and of each line */
@@ -76,7 +76,7 @@ static unsigned int numbers(const struct m_scenario *sc)
 static unsigned int link_bytes(const struct m_scenario *sc)
 {
 	return LINK_BYTES + numbers(sc) * (LANE_BYTES + HOLD_BYTES + slots(sc)) +
-	       (sc->ways ? WAY_BYTES : 0) +
+	       (sc->ways ? WAY_BYTES : 0) + (sc->rcvbuf ? M_CREDIT_BYTES : 0) +
 	       (sc->lines ? PATH_BYTES + sc->lines * LINE_BYTES : 0);
 }
 
@@ -102,7 +102,8 @@ static void pack_frame(struct naming *s, const struct m_scenario *sc,
 	b[3] = f->slice | f->line << 6;
 	b[4] = f->piece;
 	b[5] = f->first;
-	b[6] = f->opcode == OAE_REFLECT ? f->reply : f->opcode == OAE_OFFER ? f->marks : f->have;
+	b[6] = f->opcode == OAE_REFLECT ? f->reply :
+	       f->opcode == OAE_OFFER || f->opcode == OAE_COMMIT ? f->marks : f->have;
 	b[7] = f->digest >> 8;
 	b[8] = f->digest;
 	b[9] = f->tx - sc->start;
@@ -113,6 +114,7 @@ static void pack_frame(struct naming *s, const struct m_scenario *sc,
 	b[14] = name_ltag(s, to, f->dst);
 	b[15] = name_inc(s, !to, f->inc);
 	b[16] = name_inc(s, to, f->peer_inc);
+	b[17] = f->grant;
 }
 
 static void unpack_frame(const struct m_scenario *sc, const u8 *b,
@@ -127,7 +129,7 @@ static void unpack_frame(const struct m_scenario *sc, const u8 *b,
 	f->piece = b[4];
 	f->first = b[5];
 	f->have = f->opcode == OAE_ACK || m_is_sync(f->opcode) ? b[6] : 0;
-	f->marks = f->opcode == OAE_OFFER ? b[6] : 0;
+	f->marks = f->opcode == OAE_OFFER || f->opcode == OAE_COMMIT ? b[6] : 0;
 	f->reply = f->opcode == OAE_REFLECT ? b[6] : 0;
 	f->digest = b[7] << 8 | b[8];
 	f->tx = sc->start + (s32)(int8_t)b[9];
@@ -141,6 +143,7 @@ static void unpack_frame(const struct m_scenario *sc, const u8 *b,
 	f->dst = ltag_named(b[14]);
 	f->inc = b[15];
 	f->peer_inc = b[16];
+	f->grant = b[17];
 }
 
 static void sort(u8 b[][FRAME_BYTES], struct m_frame *f, unsigned int n)
@@ -320,8 +323,7 @@ static u8 *pack_hold(const struct m_world *w, const struct m_end *e, u32 i, u8 *
 	memset(out, 0, n);
 	if (!there)
 		return out + n;
-	out[0] = h->state | h->nslices << 3 | h->takes_room << 6 |
-		 (h->have && h->express) << 7;
+	out[0] = h->state | h->nslices << 3 | (h->have && h->express) << 7;
 	out[1] = (refused ? h->reason : 0) | (h->have || oae_hold_begun(h) ? h->kind : 0) << 4;
 	k = whole ? m_digest(h->digest) : 0;
 	out[2] = k >> 8;
@@ -353,9 +355,7 @@ static u8 *pack_window(const struct m_world *w, const struct m_end *e, u8 *out)
 	*out++ = l->window | l->win << 3 | (l->heard.window & 7) << 6;
 	*out++ = (u8)(l->peer_rx - l->tx);
 	*out++ = (u8)(l->done_seq - l->tx);
-	for (i = 1, k = 0; i <= H_LANES; i++)
-		k |= (l->unplaced >> (l->rx + i) % OAE_WINDOW_MAX & 1) << i;
-	*out++ = k | (l->heard.window >> 2) << 7;
+	*out++ = (l->heard.window >> 2) << 7;
 	k = l->last_express && last->digest ? m_digest(last->digest) : 0;
 	*out++ = k;
 	*out++ = k >> 8;
@@ -364,7 +364,7 @@ static u8 *pack_window(const struct m_world *w, const struct m_end *e, u8 *out)
 		out = pack_lane(l, i, out);
 		out = pack_hold(w, e, i, out);
 	}
-	return out;
+	return w->sc->rcvbuf ? m_credit_pack(l, out) : out;
 }
 
 static u8 *pack_end(struct naming *s, const struct m_world *w,
@@ -449,7 +449,6 @@ static void unpack_hold(struct m_world *w, struct m_end *e, u32 i, const u8 *in)
 	memset(h, 0, sizeof(*h));
 	h->state = in[0] & 7;
 	h->nslices = in[0] >> 3 & 7;
-	h->takes_room = in[0] >> 6 & 1;
 	h->express = in[0] >> 7;
 	h->reason = in[1] & 15;
 	h->kind = in[1] >> 4;
@@ -472,7 +471,6 @@ static void unpack_hold(struct m_world *w, struct m_end *e, u32 i, const u8 *in)
 	e->answer[h_lane(seq)] = in[6];
 	l->nheld += h->state == OAE_HOLD_HELD;
 	l->nwait += h->state == OAE_HOLD_WAITS;
-	l->ntaken += h->takes_room;
 }
 
 static const u8 *unpack_window(struct m_world *w, unsigned int who, const u8 *in)
@@ -499,9 +497,6 @@ static const u8 *unpack_window(struct m_world *w, unsigned int who, const u8 *in
 	l->heard.window = in[2] >> 6 | in[5] >> 7 << 2;
 	l->peer_rx = l->tx + (s32)(int8_t)in[3];
 	l->done_seq = l->tx + (s32)(int8_t)in[4];
-	for (i = 1; i <= H_LANES; i++)
-		if (in[5] >> i & 1)
-			l->unplaced |= 1ULL << (l->rx + i) % OAE_WINDOW_MAX;
 	last = in[6] | in[7] << 8;
 	first = in[8];
 	in += 9;
@@ -511,6 +506,7 @@ static const u8 *unpack_window(struct m_world *w, unsigned int who, const u8 *in
 		unpack_hold(w, e, i, in);
 		in += HOLD_BYTES + slots(w->sc);
 	}
+	in = m_credit_unpack(w->sc, l, in);
 	if (!last)
 		return in;
 	h = last_hold(l);

@@ -295,6 +295,8 @@ static void begin(struct m_world *w, const struct m_scenario *sc,
 		if (p[i].half && w->end[i].link.half.state == OAE_HALF_NONE)
 			a_half(w, i, &p[i], false);
 	}
+	for (i = A; i <= B; i++)
+		m_credit_unpack(sc, &w->end[i].link, NULL);
 	m_reduce(w);
 }
 
@@ -588,6 +590,7 @@ static struct m_frame a_frame(unsigned int to, const struct saying *s)
 	f.dst = some_ltag(s->old_dst, 10 + to, to);
 	f.tx = s->tx;
 	f.rx = s->rx;
+	f.grant = M_PLENTY;
 	if (m_is_sync(f.opcode)) {
 		f.inc = some_ltag(s->old_inc, 20 + !to, !to);
 		f.peer_inc = some_ltag(s->old_peer_inc, 20 + to, to);

@@ -180,7 +180,7 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_DEAD, who, 0);
 	if (frozen(l) && l->down && (w->sc->dead || !w->sc->lines))
 		acts[n++] = M_ACT(M_FORGET, who, 0);
-	if (l->nparked)
+	if (l->nparked || (l->said_blocked && !l->await_done))
 		acts[n++] = M_ACT(M_RETRY, who, 0);
 	if (l->half.state == OAE_HALF_WAITING)
 		acts[n++] = M_ACT(M_RETRY_HALF, who, 0);
@@ -432,7 +432,7 @@ static int closes(const struct m_world *w, unsigned int who)
 	return e->tag && m_close_out(&e->link) ? M_AGAIN : -1;
 }
 
-/* The peer closes, and nothing waits for room any more: it was refused for want of a place. */
+/* The peer closes, and nothing waits for words any more. */
 static int retries_nothing(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
@@ -443,8 +443,9 @@ static int retries_nothing(const struct m_world *w, unsigned int who)
 static int retries(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
+	const struct oae_link *l = &e->link;
 
-	return e->tag && e->link.nparked ? M_RETRY : -1;
+	return e->tag && (l->nparked || (l->said_blocked && !l->await_done)) ? M_RETRY : -1;
 }
 
 /* A half that nobody has one for may wait for ever. */

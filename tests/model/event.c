@@ -2,6 +2,17 @@
 /* What happens when an event does. */
 #include "model.h"
 
+/* What the inbox has free, bytes: a transaction of several slices costs more than one of one. */
+static u32 room(const struct m_world *w, const struct m_end *e)
+{
+	u32 each = M_LEN + w->sc->slices * OAE_SLICE_COST;
+
+	each = (each + OAE_GRANT_UNIT - 1) / OAE_GRANT_UNIT * OAE_GRANT_UNIT;
+	if (!w->sc->rcvbuf)
+		return ~0U;
+	return e->unread < w->sc->rcvbuf ? (w->sc->rcvbuf - e->unread) * each : 0;
+}
+
 /* An event ends: a link that is not OPEN may have asked. */
 static void over(struct m_world *w, unsigned int who, struct h_event *ev)
 {
@@ -10,16 +21,9 @@ static void over(struct m_world *w, unsigned int who, struct h_event *ev)
 	if (w->sc->ways && e->tag && oae_link_state(&e->link) < OAE_OPEN)
 		oae_way_asked(&e->way, ev->a);
 	h_finish(ev);
-}
-
-/* Places for unread transactions. */
-static u32 room(const struct m_world *w, const struct m_end *e)
-{
-	struct h_event ev = {
-		.world = (void *)w, .end = (struct h_end *)e,
-	};
-
-	return h_room(&ev);
+	/* The next frame would tell the link, whatever it is. */
+	if (e->tag)
+		oae_credit_free(&e->link, room(w, e));
 }
 
 static void new_post(struct m_world *w, unsigned int who, u8 kind, u8 flags)
@@ -97,7 +101,7 @@ static void stranger(struct m_world *w, unsigned int who,
 			return;
 		m_make_tag(w, who, f.flags, m->line);
 		m_event(&ev, w, who, &a);
-		oae_link_accept(&w->end[who].link, &f, M_NOW, &a);
+		oae_link_accept(&w->end[who].link, &f, room(w, &w->end[who]), M_NOW, &a);
 		over(w, who, &ev);
 		return;
 	}
@@ -148,7 +152,7 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m, bool o
 	struct oae_actions a;
 	struct oae_frame f;
 	struct h_event ev;
-	u32 places = room(w, e);
+	u32 free = room(w, e);
 	bool known;
 
 	m_frame_of(&m, w->sc, to, &f);
@@ -176,7 +180,7 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m, bool o
 	if (m.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, &f))
 		h_lend(&ev);
 	if (!w->sc->ways || m_way_heard(w, to, &ev))
-		oae_conn_rcv(&ev.conn, &f, places, M_NOW, &a);
+		oae_conn_rcv(&ev.conn, &f, free, M_NOW, &a);
 	over(w, to, &ev);
 	if (!e->tag && known && f.opcode == OAE_CLOSE && f.reason)
 		m_fail(w, 0, "4.6: turned away by an end that has the link");
@@ -422,7 +426,7 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what,
 		e->word_busy = false;
 		e->word++;
 		if (e->tag)
-			oae_link_drained(&e->link, room(w, e), M_NOW, &a);
+			oae_link_ready(&e->link, M_NOW, &a);
 		break;
 	case M_PORT:
 		oae_link_port_down(&e->link, M_NOW, &a);

@@ -210,6 +210,7 @@ static bool everything_happened(void)
 		case OAE_N_IDLE_HELLO:	/* no gateway here */
 		case OAE_N_PATH_LOSSY:	/* a note of the shell */
 		case OAE_N_IMPOSSIBLE:	/* never: but see chaos.c */
+		case OAE_N_NOT_GRANTED:
 		case OAE_N_BROKEN:
 		case OAE_N_MISMATCH:
 		case OAE_N_BAD_SLICE:

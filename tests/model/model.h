@@ -126,7 +126,6 @@ enum m_kind {
  * @window: transactions under way, each way; 0 is 1
  * @parts: slices of a transaction that the network bears at once, 0: all
  * @begins: the second transaction, of three slices, begins with the first, of two
- * @asks: no end has heard of room, and each asks for it before it sends several slices
  * @narrow: times that an end's window becomes 1, or what it was
  * @start: tx before the first transaction
  * @opened: begin with a link that is OPEN at both ends
@@ -148,12 +147,14 @@ struct m_scenario {
 	u8 crash, kill, close, rename, mtu, cut, conflict, leave, refuse;
 	u8 lines, vc, carrier;
 	u8 window, parts, narrow;
-	bool asks, begins;
+	bool begins;
 	u32 start;
 	u16 walks;
 	u8 levels;
 	bool opened, calm, raw;
 };
+
+#define M_PLENTY	255
 
 /* A frame in flight. */
 struct m_frame {
@@ -168,7 +169,8 @@ struct m_frame {
 	u8 piece;		/* OFFER: which transaction, cut how: M_PIECE() */
 	u8 first;		/* REFLECT, OFFER: of which transaction */
 	u8 have;		/* ACK: slices that are here; SYNC: that are kept */
-	u8 marks;		/* OFFER: OAE_M_ANSWER, or none */
+	u8 marks;		/* OFFER: OAE_M_ANSWER, COMMIT: OAE_M_BLOCKED, or none */
+	u8 grant;		/* M_PLENTY: as much as can be said */
 	u8 caps;
 	u8 reply;		/* REFLECT: the half that is given, or 1 + the word */
 	u8 line;		/* that it goes by */
@@ -376,6 +378,13 @@ void m_path_send(struct m_world *w, struct m_end *e, const struct h_event *ev,
 bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
 		unsigned int line);
 void m_path_look(struct m_world *w, unsigned int who, enum m_what what, unsigned int line);
+#define M_CREDIT_BYTES	(2 * H_LANES + 5)
+
+void m_credit_reduce(const struct m_scenario *sc, struct oae_link *l);
+void m_credit_back(struct oae_link *l, u32 n);
+bool m_grants(const struct m_scenario *sc, const struct oae_link *l, const struct m_frame *f);
+u8 *m_credit_pack(const struct oae_link *l, u8 *out);
+const u8 *m_credit_unpack(const struct m_scenario *sc, struct oae_link *l, const u8 *in);
 void m_path_rcv(const struct m_world *w, struct h_event *ev, enum m_what what,
 		unsigned int line);
 void m_path_carrier(struct m_end *e, struct h_event *ev, unsigned int line);

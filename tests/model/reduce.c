@@ -18,7 +18,6 @@ static void reduce_lane(const struct m_scenario *sc, const struct oae_link *l,
 	n->asked = 0;
 	n->lacks = 0;
 	n->refused = 0;
-	n->asks = false;
 	n->lost = false;
 	n->repeated = false;
 	if (n->recalled != OAE_RECALL_BACK)
@@ -53,9 +52,6 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 		l->given = 0;
 		l->ndue = 0;
 	}
-	l->room = 0;
-	l->room_to = l->tx + (sc->asks ? 0 : OAE_WINDOW_MAX);
-	l->wary = sc->asks;
 	l->reorder = false;
 	l->recover = 0;
 	l->out_pn = 0;
@@ -69,15 +65,13 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 		memset(&l->hold, 0, sizeof(l->hold));
 		memset(&l->swaps->aside, 0, sizeof(l->swaps->aside));
 	}
+	m_credit_reduce(sc, l);
 	for (i = 0; i < l->npairs; i++)
 		reduce_lane(sc, l, &l->pair[i]->lane);
 	reduce_lane(sc, l, &l->offer);
 	if (m_windows(sc))
 		return;
 	l->heard.window = 1;
-	l->base = 0;
-	l->ntaken = 0;
-	l->hold.takes_room = false;
 }
 
 /*
@@ -145,7 +139,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->silent_at = 0;
 	l->held_at = M_NOW;
 	l->reflect_at = M_NOW;
-	l->refused_at = M_NOW;
+	l->waits_at = M_NOW;
 	l->swaps->posted_at = M_NOW;
 	/* A note tells them apart, nothing else. */
 	l->half.again = false;
@@ -276,7 +270,8 @@ static bool answer_spent(const struct oae_link *l, const struct m_frame *f)
 }
 
 /* Has the frame, which is of this run, nothing to say but its counters? */
-static bool all_said(const struct oae_link *l, const struct m_frame *f)
+static bool all_said(const struct m_scenario *sc, const struct oae_link *l,
+		     const struct m_frame *f)
 {
 	switch (f->opcode) {
 	case OAE_OFFER:
@@ -287,13 +282,13 @@ static bool all_said(const struct oae_link *l, const struct m_frame *f)
 	case OAE_ACK:
 		return answer_spent(l, f);
 	case OAE_COMMIT:
-		return !(f->flags & OAE_F_WANT_DONE);
+		return !(f->flags & OAE_F_WANT_DONE) && !f->marks;
 	case OAE_READY:
-		return oae_dist(l->tx, f->seq) <= 0;
+		return false;
 	case OAE_SYNC_ACK:
 		return f->inc == l->peer_inc && f->peer_inc == l->inc;
 	case OAE_DONE:
-		return true;
+		return !sc->rcvbuf;
 	default:
 		return false;
 	}
@@ -304,7 +299,7 @@ static bool counts(const struct m_world *w, const struct oae_link *l,
 		   const struct m_frame *f)
 {
 	return oae_dist(l->rx, f->tx) >= !l->unseen ||
-	       oae_dist(l->peer_rx, f->rx) > 0 || w->sc->most ||
+	       oae_dist(l->peer_rx, f->rx) > 0 || w->sc->most || m_grants(w->sc, l, f) ||
 	       asks(w, l);
 }
 
@@ -333,7 +328,7 @@ bool m_spent(const struct m_world *w, unsigned int to, const struct m_frame *f)
 	    (f->opcode == OAE_SYNC_CHK || f->src != l->peer_ltag))
 		return f->src == l->peer_ltag || !asks(w, l);
 	if (of_run(e, f))
-		return all_said(l, f) && !counts(w, l, f);
+		return all_said(w->sc, l, f) && !counts(w, l, f);
 	if (f->opcode < OAE_OFFER || f->opcode == OAE_CLOSE ||
 	    f->opcode == OAE_CLOSE_ACK || f->opcode == OAE_NOLINK)
 		return false;
@@ -345,14 +340,16 @@ bool m_spent(const struct m_world *w, unsigned int to, const struct m_frame *f)
 static void reduce_counters(const struct m_scenario *sc, const struct oae_link *l,
 			    struct m_frame *f)
 {
+	if (!m_grants(sc, l, f) && oae_dist(l->peer_rx, f->rx) <= 0)
+		f->grant = sc->rcvbuf ? 0 : M_PLENTY;
 	if (oae_dist(l->rx, f->tx) < 0)
 		f->tx = l->rx - l->unseen;
 	if (!sc->most && oae_dist(l->peer_rx, f->rx) < 0 && !committed_again(l, f))
 		f->rx = l->peer_rx;
-	if (all_said(l, f))
+	if (all_said(sc, l, f))
 		*f = (struct m_frame){
-			.opcode = OAE_DONE, .src = f->src, .dst = f->dst,
-			.tx = f->tx, .rx = f->rx,
+			.opcode = OAE_COMMIT, .src = f->src, .dst = f->dst,
+			.tx = f->tx, .rx = f->rx, .grant = f->grant,
 		};
 }
 
@@ -424,9 +421,6 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 			f->dst = 0;
 		return from_run;
 	default:
-		/* What is said of room only keeps the peer from offering in vain. */
-		if (f->opcode == OAE_REFLECT)
-			f->reason = 0;
 		if (to_run) {
 			if (f->opcode == OAE_COMMIT || f->opcode == OAE_DONE)
 				f->seq = 0;
@@ -434,7 +428,7 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 				return known;
 			/* All it can do now is to turn the way. */
 			*f = (struct m_frame){
-				.opcode = OAE_DONE, .flags = f->flags & OAE_F_VIA,
+				.opcode = OAE_COMMIT, .flags = f->flags & OAE_F_VIA,
 				.src = M_NOBODY, .dst = f->dst,
 			};
 			return true;
@@ -442,7 +436,7 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 		/* All it can bring now is NOLINK. */
 		if (from_run)
 			*f = (struct m_frame){
-				.opcode = OAE_DONE, .flags = f->flags & OAE_F_VIA,
+				.opcode = OAE_COMMIT, .flags = f->flags & OAE_F_VIA,
 				.src = f->src, .line = f->line,
 			};
 		return from_run;
@@ -511,7 +505,7 @@ static bool offers(const struct m_frame *f)
 static bool answers(const struct m_frame *f)
 {
 	return f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE ||
-	       f->opcode == OAE_ACK || f->opcode == OAE_READY;
+	       f->opcode == OAE_ACK;
 }
 
 /* Are the counters of a frame those of the incarnations that both ends have now? */
@@ -544,7 +538,7 @@ static void numbers_back(struct m_world *w, unsigned int from, u32 n)
 	l->done_seq -= n;
 	p->rx -= n;
 	p->run_rx -= n;
-	p->unplaced = p->unplaced >> n | p->unplaced << (OAE_WINDOW_MAX - n);
+	m_credit_back(l, n);
 	for (to = A; to <= B; to++)
 		for (i = 0; i < w->to[to].n; i++) {
 			struct m_frame *f = &w->to[to].f[i];

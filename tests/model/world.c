@@ -176,7 +176,8 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 	f->hdr_len = OAE_HDR_LEN;
 	f->flags = m->flags;
 	f->kind = m->kind;
-	*(m->opcode == OAE_REFLECT ? &f->room : &f->reason) = m->reason;
+	f->reason = m->reason;
+	f->grant = m->grant == M_PLENTY ? 0xffff : m->grant;
 	f->src_ltag = m->src;
 	f->dst_ltag = m->dst;
 	f->tx = m->tx;
@@ -213,6 +214,8 @@ void m_frame_of(const struct m_frame *m, const struct m_scenario *sc,
 	} else if (m->opcode == OAE_ACK) {
 		f->length = OAE_ACK_LEN;
 		f->have = m->have;
+	} else if (m->opcode == OAE_COMMIT) {
+		f->marks = m->marks;
 	}
 }
 
@@ -230,7 +233,8 @@ static void send_frame(const struct h_event *ev, const struct oae_frame *f, u8 p
 	m.flags = f->flags;
 	if (w->end[who].goes_via)
 		m.flags |= OAE_F_VIA;
-	m.reason = f->opcode == OAE_REFLECT ? f->room : f->reason;
+	m.reason = f->reason;
+	m.grant = w->sc->rcvbuf && f->grant < M_PLENTY ? f->grant : M_PLENTY;
 	m.src = f->src_ltag;
 	m.dst = f->dst_ltag;
 	m.tx = f->tx;
@@ -259,6 +263,8 @@ static void send_frame(const struct h_event *ev, const struct oae_frame *f, u8 p
 	} else if (f->opcode == OAE_ACK) {
 		m.kind = f->kind;
 		m.have = f->have;
+	} else if (f->opcode == OAE_COMMIT) {
+		m.marks = f->marks;
 	}
 	if (w->sc->lines)
 		m_path_send(w, &w->end[who], ev, &m);
@@ -469,14 +475,6 @@ static void remember_undelivered(const struct m_world *w, struct m_end *e)
 		    e->nundelivered < H_LANES)
 			e->undelivered[e->nundelivered++] = i + 1;
 	}
-}
-
-u32 h_room(struct h_event *ev)
-{
-	const struct m_world *w = ev->world;
-
-	return !w->sc->rcvbuf ? OAE_WINDOW_MAX : ev->end->unread < w->sc->rcvbuf ?
-		w->sc->rcvbuf - ev->end->unread : 0;
 }
 
 /**

@@ -61,7 +61,7 @@ STORM = """\
                                                per s   kept   storm /s  memory KB
   no storm                                      4875   1.00          -        116
 
-256 peers that follow the rules, to fill the memory there is for peers: max_tags=64 rcvbuf=65536
+256 peers, 16 of them greedy, fill the memory there is for peers: max_tags=64 rcvbuf=65536
   links 49 of 64 at most; turned away 208 times; 48 peers have all they can get
   memory: high-water mark 10176 KB, limit 22656 KB (doc/guarantees.md, G6)
 

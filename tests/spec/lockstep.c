@@ -3,8 +3,8 @@
  * Specification and core side by side. Reads what spin says when it runs
  * doc/spec/link.pml at random (-DTRACE), an event after the other:
  *
- *	EV A rcv 6 0 1 2 0 0 1 1 0 1 0 0 0 0	what happens at an end
- *	DO A send 7 0 2 1 0 0 1 1 0		and what comes of it, in order
+ *	EV A rcv 6 0 1 2 0 0 1 1 0 2 2 0 0 0 0 0	what happens at an end
+ *	DO A send 7 0 2 1 0 0 1 1 0 2		and what comes of it, in order
  *	DO A deliver 1
  *	AT A 3 2 1 ... .		where that leaves the end
  *
@@ -29,6 +29,11 @@
 
 #define WINDOW		4	/* that of the specification, when it is run at random */
 #define PLACES		8	/* as many are lent, so that some are never used */
+
+/* What the specification calls 1 of what is granted, bytes; a message costs COST of that. */
+#define UNIT		512
+#define COST		2
+#define MESSAGE_LEN	(COST * UNIT - OAE_SLICE_COST)
 
 #define LINE		160
 #define EFFECTS		16
@@ -110,6 +115,11 @@ static u16 reply_len(u8 kind)
 	return kind == OAE_MESSAGE || kind == OAE_VOID ? 0 : sizeof(u64);
 }
 
+static u16 len_of(u8 kind)
+{
+	return kind == OAE_VOID ? 0 : kind == OAE_MESSAGE ? MESSAGE_LEN : sizeof(u64);
+}
+
 /* Content 0 is nothing. */
 static u64 slice_hash(u64 id)
 {
@@ -125,7 +135,7 @@ static u64 digest(u64 id)
 
 /* A frame as both sides write it; flag, one and two are what the opcode has. */
 struct said {
-	int op, flag, src, dst, tx, rx, seq, one, two;
+	int op, flag, src, dst, tx, rx, seq, one, two, grant;
 };
 
 /* Of the content the frame has the kind only. */
@@ -141,11 +151,11 @@ static void say_frame(char *line, const struct said *s)
 			 s->dst, s->tx, s->rx);
 
 	if (s->op <= OAE_SYNC_CHK)
-		snprintf(line + n, LINE - n, " window %d inc %d knows %d", s->seq,
-			 s->one, s->two);
+		snprintf(line + n, LINE - n, " window %d inc %d knows %d grant %d", s->seq,
+			 s->one, s->two, s->grant);
 	else
-		snprintf(line + n, LINE - n, " seq %d %s %d, %d", s->seq,
-			 says_kind(s->op) ? "kind" : "content", s->one, s->two);
+		snprintf(line + n, LINE - n, " seq %d %s %d, %d grant %d", s->seq,
+			 says_kind(s->op) ? "kind" : "content", s->one, s->two, s->grant);
 }
 
 static const u16 reasons[] = { OAE_R_BUSY, OAE_R_NO_HALF, OAE_R_CONFLICT, OAE_R_RANGE };
@@ -168,6 +178,7 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 	f->tx = s->tx;
 	f->rx = s->rx;
 	f->seq = s->seq;
+	f->grant = s->grant * UNIT / OAE_GRANT_UNIT;
 	switch (s->op) {
 	case OAE_SYNC:
 	case OAE_SYNC_ACK:
@@ -183,7 +194,7 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 		f->flags = OAE_F_LAST | (s->flag ? OAE_F_EXPRESS : 0);
 		f->marks = OAE_M_ANSWER;
 		f->kind = kind_of(s->one);
-		f->length = s->one ? sizeof(u64) : 0;
+		f->length = len_of(f->kind);
 		f->payload_hash = slice_hash(s->one);
 		f->first = s->one;
 		break;
@@ -202,6 +213,7 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 		break;
 	case OAE_COMMIT:
 		f->flags = s->flag ? OAE_F_WANT_DONE : 0;
+		f->marks = s->one ? OAE_M_BLOCKED : 0;
 		break;
 	case OAE_REFUSE:
 		f->kind = kind_of(s->one);
@@ -224,7 +236,8 @@ static void from_send(const struct oae_send *send, struct said *s)
 	const struct oae_frame *f = &send->frame;
 	u8 flags = f->flags;
 
-	*s = (struct said){ f->opcode, 0, f->src_ltag, f->dst_ltag, f->tx, f->rx, f->seq, 0, 0 };
+	*s = (struct said){ f->opcode, 0, f->src_ltag, f->dst_ltag, f->tx, f->rx, f->seq, 0, 0,
+			    f->grant * OAE_GRANT_UNIT / UNIT };
 	switch (f->opcode) {
 	case OAE_SYNC:
 	case OAE_SYNC_ACK:
@@ -269,13 +282,14 @@ static void from_send(const struct oae_send *send, struct said *s)
 	case OAE_COMMIT:
 		s->flag = !!(flags & OAE_F_WANT_DONE);
 		flags &= ~OAE_F_WANT_DONE;
+		s->one = !!(f->marks & OAE_M_BLOCKED);
 		break;
 	}
 	if (f->opcode == OAE_REFUSE) {
 		s->one = f->kind;
 		while (s->two < REASONS && f->reason != reasons[s->two])
 			s->two++;
-	} else if (f->reason && f->opcode != OAE_REFLECT) {	/* where it says room: a hint */
+	} else if (f->reason) {
 		s->flag = -1;
 	}
 	/* No other flag, and no kind where it says nothing. */
@@ -434,7 +448,6 @@ static void set_window(struct oae_link *l, int lost)
 
 	l->cwnd = OAE_WINDOW_MAX * OAE_MAX_SLICES;
 	l->ssthresh = l->cwnd;
-	l->room_to = l->tx + OAE_WINDOW_MAX;
 	l->reorder = false;
 	l->undo_cwnd = 0;
 	l->pn = PN;
@@ -463,7 +476,7 @@ static void begin(int who)
 	memset(place[who], 0, sizeof(place[who]));
 	for (i = 0; i < PLACES; i++)
 		table[who][i] = &place[who][i];
-	oae_link_lend(l, table[who], PLACES, 0, NOW, &a);
+	oae_link_lend(l, table[who], PLACES, NOW, &a);
 }
 
 /* Nothing is due; then the event makes the one thing due that it is about. */
@@ -518,8 +531,8 @@ static void want(struct oae_link *l, const int *arg, struct oae_actions *a)
 		.handle = (void *)(uintptr_t)arg[0],
 		.digest = digest(arg[0]),
 		.first = arg[0],
-		.len = sizeof(u64),
-		.slice_max = sizeof(u64),
+		.len = len_of(kind_of(arg[0])),
+		.slice_max = len_of(kind_of(arg[0])),
 		.nslices = 1,
 		.kind = kind_of(arg[0]),
 		.reply = kind_of(arg[0]) == OAE_VERB ? sizeof(u64) : 0,
@@ -542,7 +555,36 @@ enum {
 	ARG_ARRIVED,
 	ARG_UNASKED,
 	ARG_FOR_GOOD,
+	ARG_FOR_NOW,
 };
+
+/* A frame arrives. If the end refuses for now what that offers, it settles for so long. */
+static void arrive(struct oae_link *l, const struct said *s, const int *arg,
+		   struct oae_actions *a)
+{
+	struct oae_frame f;
+	bool settles = arg[ARG_FOR_NOW] && kind_of(s->one) == OAE_MESSAGE;
+
+	to_frame(s, &f);
+	says_heard(&f, arg[ARG_ARRIVED]);
+	if (arg[ARG_UNASKED])
+		f.marks = 0;
+	/* It offers nothing meanwhile, as if a verb was computed. */
+	l->asking = settles;
+	l->settle_until = settles ? 2 * NOW : 0;
+	oae_link_rcv(l, &f, arg[ARG_ROOM] * UNIT, NOW, a);
+	l->settle_until = 0;
+	if (settles) {
+		l->asking = false;
+		oae_link_pump(l, NOW, a);
+	}
+	/* Verbs are alone, and so the next. */
+	if ((l->pair ? &oae_link_place(l, l->rx + 1)->hold : &l->hold)->state ==
+	    OAE_HOLD_ASKED)
+		oae_link_computed(l, arg[ARG_FOR_GOOD] ? OAE_R_RANGE :
+				  arg[ARG_FOR_NOW] ? OAE_R_CONFLICT : 0,
+				  sizeof(u64), NOW, a);
+}
 
 static void happen(int who, const char *event, const int *arg,
 		   struct effects *x)
@@ -571,26 +613,11 @@ static void happen(int who, const char *event, const int *arg,
 	/* What a frame is about was heard. */
 	lost = strcmp(event, "rcv") || l->tx + arg[ARG_LOST] == (u32)s.seq ? 0 : arg[ARG_LOST];
 	set_window(l, lost);
-	if (!strcmp(event, "rcv") || !strcmp(event, "accept")) {
+	if (!strcmp(event, "rcv")) {
+		arrive(l, &s, arg, &a);
+	} else if (!strcmp(event, "accept")) {
 		to_frame(&s, &f);
-		says_heard(&f, arg[ARG_ARRIVED]);
-		if (arg[ARG_UNASKED])
-			f.marks = 0;
-		if (*event == 'a')
-			oae_link_accept(l, &f, NOW, &a);
-		else
-			oae_link_rcv(l, &f, arg[ARG_ROOM], NOW, &a);
-		/* What READY says of room only keeps a link from offering in vain. */
-		if (s.op == OAE_READY && l->state == OAE_OPEN) {
-			l->room_to = l->tx + OAE_WINDOW_MAX;
-			oae_link_pump(l, NOW, &a);
-		}
-		/* Verbs are alone, and so the next. */
-		if ((l->pair ? &oae_link_place(l, l->rx + 1)->hold : &l->hold)->state ==
-		    OAE_HOLD_ASKED)
-			oae_link_computed(l, arg[ARG_FOR_GOOD] ? OAE_R_RANGE :
-					  arg[ARG_ROOM] ? 0 : OAE_R_CONFLICT,
-					  sizeof(u64), NOW, &a);
+		oae_link_accept(l, &f, arg[ARG_ROOM] * UNIT, NOW, &a);
 	} else if (!strcmp(event, "post")) {
 		want(l, arg, &a);
 	} else if (!strcmp(event, "cancel")) {
@@ -601,8 +628,10 @@ static void happen(int who, const char *event, const int *arg,
 		if (err)
 			differs("cancel\n    specification: 0\n    core:          %d",
 				err);
-	} else if (!strcmp(event, "drain")) {
-		oae_link_drained(l, arg[0], NOW, &a);
+	} else if (!strcmp(event, "room")) {
+		oae_link_made_room(l, arg[0] * UNIT, NOW, &a);
+	} else if (!strcmp(event, "ready")) {
+		oae_link_ready(l, NOW, &a);
 	} else if (!strcmp(event, "more")) {
 		oae_link_pump(l, NOW, &a);
 	} else if (!strcmp(event, "port")) {
@@ -648,7 +677,8 @@ static void heard_effect(const char *what, const int *arg, struct effects *x)
 		if (says_kind(s.op))
 			s.one = kind_of(s.one);
 		say_frame(x->sent[x->nsend++], &s);
-		snprintf(name, sizeof(name), "send-%s", oae_opcode_name(s.op));
+		snprintf(name, sizeof(name), "send-%s%s", oae_opcode_name(s.op),
+			 s.op == OAE_COMMIT && s.one ? "-BLOCKED" : "");
 		count(name);
 	} else if (!strcmp(what, "deliver")) {
 		did(x, "deliver %d", arg[0]);
@@ -675,12 +705,12 @@ static const char *const state_field[] = {
 	"down", "asked", "closing", "close_sent", "peer_closing", "peer_rx",
 	"await_done", "last_express", "unseen", "ready_due", "half.state", "half",
 	"crossed", "turn", "naside", "cancelled", "next", "window", "win", "nlanes",
-	"given", "more",
+	"given", "more", "granted", "grant", "charged", "blocked", "said_blocked", "credit_due",
 };
 
 static const char *const lane_field[] = {
 	"offer.state", "offered", "recalled", "due", "offer.ready", "hold.state", "held",
-	"held express", "takes room", "said", "aside",
+	"held express", "said", "aside",
 };
 
 #define NFIELDS	((int)(sizeof(state_field) / sizeof(state_field[0])))
@@ -705,13 +735,15 @@ static void lane_of(const struct oae_link *l, int who, u32 i, int v[NLANE])
 	const struct oae_hold *h = l->pair ? &l->pair[seq % PLACES]->hold : &l->hold;
 	const struct oae_post *aside = l->pair ? &l->pair[i]->aside : &l->swaps->aside;
 	bool held = h->state == OAE_HOLD_HELD;
+	/* What was not granted begins a content, and leaves nothing of it. */
+	bool none = h->state == OAE_HOLD_PARTIAL && !h->have;
 	const int now[] = {
 		n->state, n->state != OAE_OFFER_NONE ? id_of(&n->p) : 0,
 		n->state != OAE_OFFER_NONE ? recalled(n) : 0, n->due,
 		n->state == OAE_OFFER_OUT && n->ready,
-		h->state,
+		none ? OAE_HOLD_NONE : h->state,
 		held && h->kind != OAE_VOID ? kept(who, seq) : 0, held && h->express,
-		h->takes_room, h->state == OAE_HOLD_REFUSED && h->said,
+		h->state == OAE_HOLD_REFUSED && h->said,
 		i < l->naside ? id_of(aside) : 0,
 	};
 
@@ -720,6 +752,7 @@ static void lane_of(const struct oae_link *l, int who, u32 i, int v[NLANE])
 
 static void state_of(const struct oae_link *l, int who, int v[NSTATE])
 {
+	bool open = l->state == OAE_OPEN;
 	const int now[] = {
 		l->state, l->ltag, l->peer_ltag, l->inc, l->peer_inc, l->heard.inc, l->tx,
 		l->rx, l->down, !!l->asked_at, l->closing, l->close_sent, l->peer_closing,
@@ -730,6 +763,8 @@ static void state_of(const struct oae_link *l, int who, int v[NSTATE])
 		l->half.state == OAE_HALF_LENT && l->swaps->cancelled,
 		l->next_valid ? id_of(&l->next) : 0,
 		l->state == OAE_CLOSED ? 0 : l->window, l->win, l->nlanes, l->given, l->more,
+		l->granted / UNIT, open ? l->grant / UNIT : 0, open ? l->charged / UNIT : 0,
+		l->blocked, l->said_blocked, l->credit_due,
 	};
 	int i;
 
@@ -815,9 +850,9 @@ static void tell_event(const struct line *ev)
 
 	if (!strcmp(ev->what, "rcv") || !strcmp(ev->what, "accept")) {
 		say_frame(frame, (const struct said *)ev->arg);
-		snprintf(text, LINE, "%c %s %.120s%s", 'A' + ev->who, ev->what,
-			 frame + strlen("send "),
-			 *ev->what == 'r' && !ev->arg[ARG_ROOM] ? ", no room" : "");
+		snprintf(text, LINE, "%c %s %.110s, room %d%s", 'A' + ev->who, ev->what,
+			 frame + strlen("send "), ev->arg[ARG_ROOM],
+			 ev->arg[ARG_FOR_NOW] ? ", not now" : "");
 		snprintf(name, sizeof(name), "%s-%s", ev->what,
 			 oae_opcode_name(ev->arg[0]));
 		count(name);

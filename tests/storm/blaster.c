@@ -67,6 +67,7 @@ static void begin(struct blaster *b, struct wire_frame *f)
 	f->tx = dice_below(&b->dice, 1000);
 	f->rx = dice_below(&b->dice, 1000);
 	f->seq = f->tx + 1;
+	f->grant = dice_u32(&b->dice);
 	f->payload = payload;
 }
 
@@ -160,7 +161,7 @@ static void of_verb(struct blaster *b, struct wire_frame *f)
 
 static void of_hello(struct blaster *b, struct wire_frame *f)
 {
-	f->src_ltag = f->dst_ltag = f->tx = f->rx = f->seq = 0;
+	f->src_ltag = f->dst_ltag = f->tx = f->rx = f->seq = f->grant = 0;
 	payload[OAE_HELLO_OFF_FLAGS] = dice_below(&b->dice, OAE_HELLO_ALL + 1);
 	body(f, OAE_HELLO_LEN);
 }
@@ -170,7 +171,7 @@ static void of_path(struct blaster *b, struct wire_frame *f)
 {
 	unsigned int i;
 
-	f->src_ltag = f->dst_ltag = f->tx = f->rx = f->seq = 0;
+	f->src_ltag = f->dst_ltag = f->tx = f->rx = f->seq = f->grant = 0;
 	payload[OAE_PATH_OFF_ROLE] = 1 + dice_below(&b->dice, OAE_PATH_ANSWER);
 	payload[OAE_PATH_OFF_ZERO] = 0;
 	put16(payload + OAE_PATH_OFF_MTU, 1500);
@@ -179,6 +180,12 @@ static void of_path(struct blaster *b, struct wire_frame *f)
 	for (i = OAE_PATH_OFF_NONCE; i < OAE_PATH_LEN; i += 4)
 		put32(payload + i, dice_u32(&b->dice));
 	body(f, OAE_PATH_LEN);
+}
+
+static void of_nolink(struct blaster *b, struct wire_frame *f)
+{
+	(void)b;
+	f->grant = 0;
 }
 
 static void of_nothing(struct blaster *b, struct wire_frame *f)
@@ -207,7 +214,7 @@ static const struct kind {
 	{ "ready", OAE_READY, of_nothing },
 	{ "done", OAE_DONE, of_nothing },
 	{ "hello", OAE_HELLO, of_hello },
-	{ "nolink", OAE_NOLINK, of_nothing },
+	{ "nolink", OAE_NOLINK, of_nolink },
 	{ "path", OAE_PATH, of_path },
 	{ "ask", OAE_ASK, of_nothing },
 	{ "ack", OAE_ACK, of_ack },
@@ -259,9 +266,8 @@ static size_t make_extremes(struct blaster *b, uint8_t *buf)
 	put32(p + OAE_OFF_TX, extreme(b, 0xffffffff));
 	put32(p + OAE_OFF_RX, extreme(b, 0xffffffff));
 	put32(p + OAE_OFF_SEQ, extreme(b, 0xffffffff));
-	p[OAE_OFF_ZERO] = dice_below(&b->dice, 4) ? 0 : extreme(b, 255);
 	p[OAE_OFF_KIND] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
-	p[OAE_OFF_ROOM] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
+	put16(p + OAE_OFF_GRANT, dice_below(&b->dice, 2) ? 0 : extreme(b, 0xffff));
 	p[OAE_OFF_REASON] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
 	p[OAE_OFF_MARKS] = dice_below(&b->dice, 2) ? 0 : extreme(b, 255);
 	put32(p + OAE_OFF_PN, dice_below(&b->dice, 2) ? 0 : extreme(b, 0xffffffff));

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * occupier: peers that follow all rules in order to take all the memory that a
- * node gives to peers, and then fall silent.
+ * node gives to peers, and then fall silent; some of them are greedy, and send more.
  *
- *   occupier dev=DEV to=MAC [peers=N] [small=N] [whole=N] [seed=N] [seconds=S]
+ *   occupier dev=DEV to=MAC [peers=N] [greedy=N] [seed=N] [seconds=S]
  *
  * Each peer of N has an address of its own, asks for a link, answers the cookie,
- * and once it is let in sends `small` express messages of one byte, which are
- * delivered and lie unread; then one of 64 full slices, which is held; then
- * another, whose frames commit the one before, and so on until one is refused.
+ * and once it is let in sends express messages of one byte, which are delivered and
+ * lie unread, as long as that leaves something granted; then one of 64 full slices,
+ * which may go whatever it costs, and is held. A greedy one commits that, and goes on
+ * with several such numbers at a time.
  * Says "ready" to begin with, and after S seconds, or when no more comes in answer:
- * "occupied asked=N let_in=N full=N held=N frames=N"; then waits for SIGTERM.
+ * "occupied asked=N let_in=N full=N held=N beyond=N frames=N", beyond: what of the
+ * greedy ones was taken after that; then waits for SIGTERM.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -22,10 +24,12 @@
 
 #define QUIET_MS	1000	/* nothing in answer for so long: that is all */
 #define AGAIN_MS	200	/* nothing for so long: some of it was lost */
-#define GREEDY		64	/* whole ones that are tried, if none is refused */
+#define TRIES		16	/* of the greedy */
+#define NUMBERS		4	/* that they offer at a time */
+#define WINDOW		16	/* that they say */
 #define AT_ONCE		32	/* peers that ask at a time: answers are rationed */
 
-enum stage { ASKING, ASKED, LET_IN, FILLED, HELD, OVER, TURNED_AWAY };
+enum stage { ASKING, ASKED, LET_IN, FILLED, GREEDY, OVER, TURNED_AWAY };
 
 struct peer {
 	enum stage stage;
@@ -36,13 +40,15 @@ struct peer {
 	uint32_t rx;
 	uint64_t inc;
 	uint64_t far_inc;
-	uint64_t cookie;	/* 0: none yet */
+	uint32_t grant;		/* above tx, bytes */
+	unsigned int tries;
+	int greedy;
 };
 
 static struct peer *peers;
-static unsigned int npeers, small;
+static unsigned int npeers;
 static uint8_t to[6], full[WIRE_PAYLOAD];
-static unsigned long long frames;
+static unsigned long long frames, beyond;
 static int fd;
 
 static void say(const struct peer *p, struct wire_frame *f)
@@ -53,6 +59,7 @@ static void say(const struct peer *p, struct wire_frame *f)
 	memcpy(f->from, p->mac, 6);
 	f->src_ltag = p->ltag;
 	f->tx = p->tx;
+	f->grant = 0xffff;
 	f->rx = p->rx;
 	if (!f->payload)
 		f->payload = full;
@@ -69,14 +76,15 @@ static void say_sync(const struct peer *p, uint8_t opcode, uint32_t dst)
 
 	put64(body + OAE_SYNC_OFF_INC, p->inc);
 	put64(body + OAE_SYNC_OFF_PEER_INC, p->far_inc);
+	put32(body + OAE_SYNC_OFF_CAPS, p->greedy ? WINDOW - 1 : 0);
 	put32(body + OAE_SYNC_OFF_MAX_LEN, 65536);
 	put16(body + OAE_SYNC_OFF_MTU, 1500);
 	say(p, &f);
 }
 
 /* One message, all its slices at once. */
-static void offer(const struct peer *p, unsigned int slices, uint16_t length,
-		  uint8_t flags)
+static void offer(const struct peer *p, uint32_t seq, unsigned int slices,
+		  uint16_t length, uint8_t flags)
 {
 	static const unsigned int most = 65536 / OAE_MAX_SLICES;
 	unsigned int i;
@@ -84,7 +92,7 @@ static void offer(const struct peer *p, unsigned int slices, uint16_t length,
 	for (i = 0; i < slices; i++) {
 		struct wire_frame f = {
 			.opcode = OAE_OFFER, .dst_ltag = p->far_ltag,
-			.seq = p->tx + 1, .slice = i,
+			.seq = seq, .slice = i,
 			.length = length < most ? length : most,
 			.flags = flags | (i == slices - 1 ? OAE_F_LAST : 0),
 			.marks = i == slices - 1 ? OAE_M_ANSWER : 0,
@@ -95,17 +103,32 @@ static void offer(const struct peer *p, unsigned int slices, uint16_t length,
 }
 
 /* What I offer now; once more, if some of it was lost. */
-static void again(const struct peer *p)
+static void again(struct peer *p)
 {
-	if (p->stage == LET_IN)
-		offer(p, 1, 1, OAE_F_EXPRESS);
-	else if (p->stage == FILLED || p->stage == HELD)
-		offer(p, OAE_MAX_SLICES, sizeof(full), 0);
+	uint32_t i;
+
+	switch (p->stage) {
+	case LET_IN:
+		offer(p, p->tx + 1, 1, 1, OAE_F_EXPRESS);
+		break;
+	case FILLED:
+		offer(p, p->tx + 1, OAE_MAX_SLICES, sizeof(full), 0);
+		break;
+	case GREEDY:
+		for (i = 1; i <= NUMBERS; i++)
+			offer(p, p->tx + i, OAE_MAX_SLICES, sizeof(full), 0);
+		if (++p->tries == TRIES)
+			p->stage = OVER;
+		break;
+	default:
+		break;
+	}
 }
 
-static void resolved(struct peer *p)
+/* One byte more, if that leaves something granted. */
+static void fill(struct peer *p)
 {
-	p->stage = small ? LET_IN : FILLED;
+	p->stage = p->grant >= 1 + OAE_SLICE_COST + OAE_GRANT_UNIT ? LET_IN : FILLED;
 	again(p);
 }
 
@@ -113,28 +136,29 @@ static void resolved(struct peer *p)
 static void reflected(struct peer *p)
 {
 	switch (p->stage) {
-	case LET_IN:
-		if (++p->tx == small)
-			p->stage = FILLED;
+	case LET_IN:		/* it is delivered, and what is granted is above it */
+		p->tx++;
+		fill(p);
 		break;
 	case FILLED:
-		p->stage = HELD;
-		p->tx++;
+		p->tx += p->greedy;
+		p->stage = p->greedy ? GREEDY : OVER;
+		again(p);
 		break;
-	case HELD:		/* which must come to an end */
-		if (++p->tx - small > GREEDY)
-			p->stage = OVER;
+	case GREEDY:
+		p->tx++;
+		beyond++;
 		break;
 	default:
-		return;
+		break;
 	}
-	again(p);
 }
 
 static void hear(struct peer *p, const struct wire_frame *f)
 {
 	if (f->dst_ltag != p->ltag)
 		return;
+	p->grant = f->grant * OAE_GRANT_UNIT;
 	switch (f->opcode) {
 	case OAE_SYNC_CHK:
 		if (p->stage == ASKED)
@@ -148,7 +172,7 @@ static void hear(struct peer *p, const struct wire_frame *f)
 		break;
 	case OAE_SYNC_ACK:
 		if (p->stage == ASKED && f->src_ltag == p->far_ltag)
-			resolved(p);
+			fill(p);
 		break;
 	case OAE_REFLECT:
 		if (f->seq == p->tx + 1)
@@ -156,10 +180,6 @@ static void hear(struct peer *p, const struct wire_frame *f)
 		break;
 	case OAE_ACK:
 		again(p);
-		break;
-	case OAE_REFUSE:
-		if (p->stage > ASKED && p->stage < OVER)
-			p->stage = OVER;
 		break;
 	case OAE_CLOSE:
 		if (p->stage == ASKED)
@@ -248,21 +268,21 @@ static void occupy(double seconds)
 		if (count(OVER, TURNED_AWAY) == npeers)
 			break;
 	}
-	printf("occupied asked=%u let_in=%u full=%u held=%u frames=%llu\n",
+	printf("occupied asked=%u let_in=%u full=%u held=%u beyond=%llu frames=%llu\n",
 	       count(ASKED, TURNED_AWAY), count(LET_IN, OVER),
-	       count(TURNED_AWAY, TURNED_AWAY), count(HELD, OVER), frames);
+	       count(TURNED_AWAY, TURNED_AWAY), count(GREEDY, OVER), beyond, frames);
 	fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
 	struct dice dice;
-	unsigned int i;
+	unsigned int i, greedy;
 
 	(void)argc;
 	program(argv);
 	npeers = number("peers", 64);
-	small = number("small", 0);
+	greedy = number("greedy", 0);
 	dice.state = number("seed", 1);
 	peers = calloc(npeers, sizeof(*peers));
 	if (!peers || !npeers || mac_parse(option("to", ""), to))
@@ -273,6 +293,8 @@ int main(int argc, char **argv)
 		put32(peers[i].mac + 2, i);
 		peers[i].ltag = dice_u32(&dice) | 1;
 		peers[i].inc = (uint64_t)dice_u32(&dice) << 32 | 1;
+		/* All over, since not all are let in. */
+		peers[i].greedy = (i + 1) * greedy / npeers > i * greedy / npeers;
 	}
 	fd = wire_open(option("dev", ""), 1);
 	if (fd < 0)

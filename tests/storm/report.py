@@ -124,8 +124,8 @@ class Storms:
                 f"{fare.storm_rate(weather.name):.0f}" if weather is not weathers[0] else "-")
         print(flush=True)
 
-    def occupied(self, max_tags=64, rcvbuf=65536, peers=256):
-        """Peers that follow the rules to get all the memory there is for peers."""
+    def occupied(self, max_tags=64, rcvbuf=65536, peers=256, greedy=16):
+        """Peers that get all the memory there is for peers, and some that send more than is granted."""
         scene = self.scene
         scene.forget()
         scene.far.knobs(max_tags=max_tags, rcvbuf=rcvbuf, stranger_pps=100000)
@@ -133,14 +133,14 @@ class Storms:
         victim = scene.victim(min=64, max=64)
         try:
             watch = st.Watch()
-            said = scene.occupy(peers, rcvbuf)
+            said = scene.occupy(peers, greedy)
             tags = len(scene.far.tags())
             memory = watch.end()
             refused = scene.far.stat("no_room_tag")
             self.committed += victim.end()
         finally:
             victim.kill()
-        print(f"{peers} peers that follow the rules, to fill the memory there is for peers: "
+        print(f"{peers} peers, {greedy} of them greedy, fill the memory there is for peers: "
               f"max_tags={max_tags} rcvbuf={rcvbuf}")
         print(f"  links {tags} of {max_tags} at most; turned away {refused} times; "
               f"{said['held']:.0f} peers have all they can get")

@@ -39,7 +39,7 @@ VICTIM_CPU, STORM_CPU = 1, 0
 UNHEARD = "0x88b6"
 # A slice that veth hands over takes so many bytes, the kernel's truesize.
 TRUESIZE = 2304
-TAG_KB, HELD_KB = 2, 64 * TRUESIZE // 1024
+TAG_KB, PLACES_KB, HELD_KB = 2, 16, 64 * TRUESIZE // 1024
 SYNCS = 512             # frames that trafgen sends by turns
 
 
@@ -126,14 +126,7 @@ def kernel_memory():
 def limit(host, tags=None):
     """KB that peers can make a host hold by its knobs: doc/guarantees.md, G6."""
     tags = tags or int(host.knob("max_tags"))
-    return tags * (TAG_KB + int(host.knob("rcvbuf")) // 1024 + 2 * HELD_KB)
-
-
-def truesize_short():
-    """Bytes that a short frame costs: since 6.3 they have a cache of their own."""
-    found = re.search(r"^skbuff_small_head +\d+ +\d+ +(\d+)",
-                      Path("/proc/slabinfo").read_text("ascii"), re.M)
-    return (int(found[1]) if found else 512) + 256
+    return tags * (TAG_KB + PLACES_KB + int(host.knob("rcvbuf")) // 1024 + HELD_KB)
 
 
 def queue_limit(host):
@@ -304,11 +297,14 @@ class Scene:
         """The link at work."""
         return Victim(self.near, self.far, self.own.mac_a, self.own.mac_b, **how)
 
-    def occupy(self, peers, rcvbuf):
-        """Peers from outside take all that they can get, and stay silent then; what they say."""
+    def occupy(self, peers, greedy=0):
+        """Peers from outside take all that they can get, and stay silent then; what they say.
+
+        So many of them, all over, take no notice of what is granted.
+        """
         program_ = Background(self.out, program("occupier"), "dev=bench3",
                               f"to={self.far.mac('bench2')}", f"peers={peers}",
-                              f"small={(rcvbuf - 1) // truesize_short()}")
+                              f"greedy={greedy}")
         try:
             return counts(program_.line())
         finally:

@@ -111,14 +111,15 @@ class Storm(OaeTest):
         program.kill()
         self.assertGreater(victim.end(), 0)
 
-    def test_occupied(self):
-        """Peers that follow the rules get the memory that is there for peers, and no more."""
-        tags, rcvbuf = 16, 65536
-        self.far.knobs(max_tags=tags, rcvbuf=rcvbuf, stranger_pps=100000)
+    def occupied(self, greedy):
+        """Peers get the memory that is there for peers, and no more; what was beyond the grants."""
+        tags = 16
+        self.far.knobs(max_tags=tags, rcvbuf=65536, stranger_pps=100000)
+        dropped = self.far.stat("note_not_granted")
         limit = st.limit(self.far)
         victim = self.victim(min=64, max=64)
         watch = st.Watch()
-        said = self.scene.occupy(100, rcvbuf)
+        said = self.scene.occupy(100, greedy)
         memory = watch.end()
         # Three quarters are for strangers, and one the victim's receiver has.
         share = 3 * tags // 4
@@ -132,3 +133,13 @@ class Storm(OaeTest):
         wait_for(lambda: victim.received() > received + TRANSACTIONS, "the victim to go on")
         victim.end()
         say(f"    {memory} KB of {limit} KB")
+        self.assertEqual(said["beyond"], 0)
+        return self.far.stat("note_not_granted") - dropped
+
+    def test_occupied(self):
+        """Peers that follow the rules: nothing of what they send is more than was granted."""
+        self.assertEqual(self.occupied(0), 0)
+
+    def test_greedy(self):
+        """Some send more than was granted."""
+        self.assertGreater(self.occupied(16), 0)

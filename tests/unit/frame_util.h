@@ -97,6 +97,9 @@ static inline struct oae_frame sample(u8 opcode)
 		.seq = 0xffffffff,
 	};
 
+	if (opcode != OAE_HELLO && opcode != OAE_NOLINK && opcode != OAE_PATH)
+		f.grant = 0xa001;
+
 	switch (opcode) {
 	case OAE_SYNC:
 	case OAE_SYNC_ACK:
@@ -124,7 +127,6 @@ static inline struct oae_frame sample(u8 opcode)
 		f.payload_hash = oae_slice_hash(payload, sizeof(payload), 63);
 		break;
 	case OAE_REFLECT:
-		f.room = OAE_ROOM_MAX;
 		f.marks = OAE_M_NOW;
 		f.ack = 0x80000001;
 		f.map = 0x8000000f;
@@ -133,6 +135,7 @@ static inline struct oae_frame sample(u8 opcode)
 		break;
 	case OAE_COMMIT:
 		f.flags = OAE_F_WANT_DONE;
+		f.marks = OAE_M_BLOCKED;
 		f.pn = 3;
 		break;
 	case OAE_REFUSE:

@@ -17,12 +17,16 @@
 #define PEER_START	100		/* the peer's tx before its first */
 #define SLICE		10		/* bytes of each slice that the peer offers */
 #define CUT		50		/* and of each that I offer */
+#define PLENTY		0x1000000U	/* more than a frame can grant, bytes */
+#define COST(n, bytes)	((n) * ((bytes) + OAE_SLICE_COST))	/* of so many slices */
 
 static struct oae_link l;
 static struct oae_swaps lent_swaps;
 static struct oae_actions a;
 static u64 now;
 static u32 peer_lag;		/* how far the peer's rx is behind my tx */
+static u32 inbox;		/* what mine has free, bytes */
+static u16 grant;		/* what the peer grants, in each frame */
 static u32 drawn, draw_next;	/* draw_next: what random says next, once */
 static char x __attribute__((unused)), y __attribute__((unused));	/* handles */
 
@@ -129,12 +133,9 @@ static inline struct oae_frame frame(u8 opcode)
 {
 	struct oae_frame f = {
 		.opcode = opcode, .src_ltag = l.peer_ltag, .dst_ltag = l.ltag,
-		.tx = l.rx, .rx = l.tx - peer_lag,
+		.tx = l.rx, .rx = l.tx - peer_lag, .grant = grant,
 	};
 
-	/* There is room for my next number. */
-	if (opcode == OAE_READY)
-		f.seq = l.tx + 1;
 	if (opcode <= OAE_SYNC_CHK) {
 		f.sync.inc = PEER_INC;
 		f.sync.peer_inc = l.inc;
@@ -145,16 +146,19 @@ static inline struct oae_frame frame(u8 opcode)
 	return f;
 }
 
-static inline void rcv_room(struct oae_frame f, bool room)
+static inline void rcv(struct oae_frame f)
 {
 	clear();
-	oae_link_rcv(&l, &f, room, now, &a);
+	oae_link_rcv(&l, &f, inbox, now, &a);
 	assert_false(a.overflow);
 }
 
-static inline void rcv(struct oae_frame f)
+/* I settle for a moment: what is new is refused for now. */
+static inline void rcv_settling(struct oae_frame f)
 {
-	rcv_room(f, true);
+	l.settle_until = now + MS;
+	rcv(f);
+	l.settle_until = 0;
 }
 
 /* A frame, but something about it is another: rcv(BUT(resolved(), f.rx++)). */
@@ -341,12 +345,7 @@ LINK_EVENT(port_down, oae_link_port_down)
 LINK_EVENT(renamed, oae_link_renamed)
 LINK_EVENT(close_link, oae_link_close)
 LINK_EVENT(confirm, oae_link_confirm)
-
-static inline void drained(void)
-{
-	clear();
-	oae_link_drained(&l, 1, now, &a);
-}
+LINK_EVENT(words_free, oae_link_ready)
 
 static inline void set_mtu(u16 mtu)
 {
@@ -423,6 +422,8 @@ static inline int one_link(void **state)
 	drawn = 0;
 	draw_next = 0;
 	peer_lag = 0;
+	inbox = PLENTY;
+	grant = 0xffff;
 	now = 1000000 * MS;
 	new_link();
 	clear();

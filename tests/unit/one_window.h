@@ -15,7 +15,7 @@
 static struct oae_pair place[PLACES], *pair[PLACES];
 static char h[2 * PLACES];		/* handles */
 
-static inline void lend(u32 room)
+static inline void lend(void)
 {
 	unsigned int i;
 
@@ -23,7 +23,7 @@ static inline void lend(u32 room)
 	for (i = 0; i < PLACES; i++)
 		pair[i] = &place[i];
 	clear();
-	oae_link_lend(&l, pair, PLACES, room, now, &a);
+	oae_link_lend(&l, pair, PLACES, now, &a);
 	assert_false(a.overflow);
 }
 
@@ -49,7 +49,7 @@ static inline int open_window(void **state)
 {
 	(void)state;
 	open_wide(PLACES, PLACES);
-	lend(PLACES);
+	lend();
 	return 0;
 }
 
@@ -108,10 +108,10 @@ static inline void refuse_number(u32 seq, u16 reason)
 		f.map = back ? 1U << (back - 1) : 0));
 }
 
-/* The peer has room for the numbers up to this. */
-static inline void ready(u32 seq)
+/* What the peer has refused for now may be taken. */
+static inline void ready(void)
 {
-	rcv(BUT(frame(OAE_READY), f.seq = seq));
+	rcv(frame(OAE_READY));
 }
 
 static inline void post_some(unsigned int from, unsigned int to)
@@ -131,15 +131,16 @@ static inline const struct oae_send *offered(u32 seq)
 	return NULL;
 }
 
-/* A slice of the peer's number so far above what is delivered here; the room here. */
-static inline void take(u32 above, u8 kind, u32 room)
+/* A content of one slice, under the peer's number so far above what is delivered here. */
+static inline void take(u32 above, u8 kind)
 {
-	struct oae_frame f = offer_kind(kind);
+	rcv(BUT(offer_kind(kind), f.seq = l.rx + above));
+}
 
-	f.seq = l.rx + above;
-	clear();
-	oae_link_rcv(&l, &f, room, now, &a);
-	assert_false(a.overflow);
+/* While I settle. */
+static inline void take_settling(u32 above, u8 kind)
+{
+	rcv_settling(BUT(offer_kind(kind), f.seq = l.rx + above));
 }
 
 static inline void assert_refused(u32 above, u16 reason)
@@ -152,26 +153,15 @@ static inline void assert_refused(u32 above, u16 reason)
 }
 
 /* A slice of one that has more than one. */
-static inline void take_slice(u32 above, u16 index, u8 flags, u32 room)
+static inline void take_slice(u32 above, u16 index, u8 flags)
 {
-	struct oae_frame f = slice(index, flags);
-
-	f.seq = l.rx + above;
-	clear();
-	oae_link_rcv(&l, &f, room, now, &a);
-	assert_false(a.overflow);
+	rcv(BUT(slice(index, flags), f.seq = l.rx + above));
 }
 
 /* The peer has committed so many of those that are held. */
 static inline void commit_to(u32 n)
 {
 	rcv(BUT(frame(OAE_COMMIT), f.tx += n, f.seq = f.tx));
-}
-
-static inline void read_one(u32 room)
-{
-	clear();
-	oae_link_drained(&l, room, now, &a);
 }
 
 /* So many of the lowest that are missing. */
@@ -202,7 +192,7 @@ static inline u32 asked(void)
 /* It is taken, and computed at once. */
 static inline void take_verb(u32 above)
 {
-	take(above, OAE_VERB, PLACES);
+	take(above, OAE_VERB);
 	assert_int_equal(asked(), l.rx + above);
 	computed(0, REPLY);
 }

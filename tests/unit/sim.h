@@ -149,6 +149,7 @@ struct sim {
 	unsigned long swaps, verbs, packs;	/* taken, applied, unpacked */
 	unsigned long joined;			/* applied together */
 	unsigned long events, frames, steps;
+	bool rich;			/* there is always memory for places */
 	unsigned long fell;		/* frames that the wire had no room for */
 	unsigned long notes[OAE_NOTE_END];
 	unsigned long outcomes[OAE_OUTCOME_END];

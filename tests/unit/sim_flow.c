@@ -7,8 +7,6 @@
 #include "../../modoae/link/pack.h"
 
 #define COOKIE_NS	(200 * FLOW_MS)
-#define SKB		800	/* what a slice takes beside its bytes */
-#define USUAL_OF	8
 
 enum flow_kind { FLOW_FRAME, FLOW_TIMER, FLOW_READ };
 
@@ -344,10 +342,10 @@ h_id h_whose(struct h_event *ev, unsigned int n, u8 kind)
 	return id;
 }
 
-/* About what the buffers of a message take. */
+/* What a message costs. */
 static u32 size_of(u32 len)
 {
-	return len + SKB * (1 + len / FLOW_MTU);
+	return len + OAE_SLICE_COST * (1 + len / FLOW_MTU);
 }
 
 static void read_next(struct flow_end *e)
@@ -380,7 +378,6 @@ void h_arrived(struct h_event *ev, u8 op, struct h_tx *tx, h_id id)
 	(void)id;
 	if (tx->kind == OAE_PACK)
 		unpacked(ev, (struct flow_tx *)tx);
-	e->usual += ((s32)size - (s32)e->usual) / USUAL_OF;
 	if (!e->work.read)
 		return;
 	e->unread_len[(e->read_first + e->unread++) % FLOW_RING] = size;
@@ -425,26 +422,10 @@ void h_timer(struct h_event *ev)
 	put(ev->world, e->timer_at, FLOW_TIMER, index_of(ev->world, e));
 }
 
-/* As modoae/tag/inbox.c reckons it: what comes is like what has come. */
+/* As modoae/tag/inbox.c reckons it. */
 static u32 room(const struct flow_end *e)
 {
-	u32 taken = oae_link_taken(&e->link), kept_bytes = 0, full, i;
-
-	for (i = 0; i < H_LANES; i++)
-		kept_bytes += e->kept[i] ? size_of(e->kept[i]) : 0;
-	full = kept_bytes < e->rcvbuf ? 0 : OAE_ROOM_FULL;
-	if (kept_bytes < taken * e->usual)
-		kept_bytes = taken * e->usual;
-	if (e->unread_bytes >= e->rcvbuf)
-		return full;
-	if (e->unread_bytes + kept_bytes >= e->rcvbuf)
-		return full | 1;
-	return full | (taken + 1 + (e->rcvbuf - e->unread_bytes - kept_bytes) / (e->usual + 1));
-}
-
-u32 h_room(struct h_event *ev)
-{
-	return room(here(ev));
+	return e->unread_bytes < e->rcvbuf ? e->rcvbuf - e->unread_bytes : 0;
 }
 
 static void post(struct h_event *ev, struct flow_end *e)
@@ -677,7 +658,7 @@ static void stranger(struct flow_end *e, unsigned int line, const struct oae_fra
 	if (v.verdict == OAE_ADMIT_TAG && !line) {
 		make_tag(e);
 		ev = begin(e);
-		oae_link_accept(&e->link, f, ev->now, ev->a);
+		oae_link_accept(&e->link, f, room(e), ev->now, ev->a);
 		finish(ev);
 	} else if (v.verdict == OAE_ADMIT_ANSWER || v.verdict == OAE_ADMIT_EXPECTED) {
 		transmit(e, line, &v.answer, 0);
@@ -742,9 +723,6 @@ static void receive(struct flow_end *e, const struct flow_pkt *p, struct oae_fra
 		h_lend(ev);
 	oae_conn_rcv(&ev->conn, f, room(e), ev->now, ev->a);
 	finish(ev);
-	/* A delivery, or a refusal, may have made room. */
-	if (e->tag && oae_link_owes_room(&e->link) && room(e) & ~OAE_ROOM_FULL)
-		made_room(e);
 }
 
 static void arrive(struct flow *w, u32 i)

@@ -139,7 +139,7 @@ struct flow_end {
 	u64 serial, packs;		/* transactions posted, packs made */
 	u32 under_way;
 	u32 rcvbuf;			/* bytes */
-	u32 unread_bytes, usual;
+	u32 unread_bytes;
 	u32 unread_len[FLOW_RING];	/* of each that is unread, a ring */
 	u32 read_first;
 	u64 read_at;

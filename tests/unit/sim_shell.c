@@ -277,6 +277,12 @@ static u32 cookie(const struct sim_end *e, u32 src_ltag, u64 when)
 	return oae_cookie(oae_xxh64(in, sizeof(in), 0));
 }
 
+/* What the inbox has free, bytes: each message there costs more than that. */
+static u32 room(const struct sim_end *e)
+{
+	return e->unread < e->rcvbuf ? (e->rcvbuf - e->unread) * OAE_SLICE_COST : 0;
+}
+
 /* A frame for no tag. */
 static void stranger(struct sim_end *e, const struct oae_frame *f)
 {
@@ -293,28 +299,11 @@ static void stranger(struct sim_end *e, const struct oae_frame *f)
 	if (v.verdict == OAE_ADMIT_TAG) {
 		make_tag(e);
 		ev = begin(e, false);
-		oae_link_accept(&e->link, f, ev->now, ev->a);
+		oae_link_accept(&e->link, f, room(e), ev->now, ev->a);
 		finish(ev);
 	} else if (v.verdict != OAE_ADMIT_DROP) {
 		sim_transmit(e, &v.answer, NULL, 0);
 	}
-}
-
-/* Places for unread transactions. */
-static u32 room(const struct sim_end *e)
-{
-	return e->unread < e->rcvbuf ? e->rcvbuf - e->unread : 0;
-}
-
-/* What is gathered and held may be more than was thought, now and then. */
-static u32 full(const struct sim_end *e)
-{
-	return sim_upto(e->w, 8) ? 0 : OAE_ROOM_FULL;
-}
-
-u32 h_room(struct h_event *ev)
-{
-	return room((const struct sim_end *)ev->end);
 }
 
 /* There is room again. */
@@ -350,12 +339,12 @@ void sim_receive(struct sim_end *e, const struct sim_pkt *p,
 	if (f->opcode == OAE_OFFER && f->kind == OAE_PACK)
 		f->unfit = sim_pack_unfit(e, p->buf + f->hdr_len, f->length);
 	if (f->opcode == OAE_OFFER && oae_link_lacks_for(&e->link, f) &&
-	    sim_upto(e->w, 4))
+	    (e->w->rich || sim_upto(e->w, 4)))
 		h_lend(ev);
-	oae_conn_rcv(&ev->conn, f, room(e) | full(e), ev->now, ev->a);
+	oae_conn_rcv(&ev->conn, f, room(e), ev->now, ev->a);
 	finish(ev);
-	/* What was delivered, or refused, may have made room. */
-	if (e->tag && room(e) && oae_link_owes_room(&e->link))
+	/* A reader that made room meanwhile may not have seen that the peer is blocked. */
+	if (e->tag && oae_link_owes_credit(&e->link))
 		made_room(e);
 }
 
@@ -392,7 +381,7 @@ void sim_drained(struct sim_end *e)
 	if (!e->tag)
 		return;
 	ev = begin(e, false);
-	oae_link_drained(&e->link, room(e), ev->now, ev->a);
+	oae_link_ready(&e->link, ev->now, ev->a);
 	finish(ev);
 }
 

@@ -35,7 +35,7 @@ static double longest;			/* until DONE, in round trips */
 /* Chances of what users do, per step; the rest are posts. */
 struct climate {
 	unsigned int express, many_slices, most, small, swap, verb, other, cancel, read;
-	unsigned int window, poor, settle, confirm, burst;
+	unsigned int window, settle, confirm, burst;
 };
 
 static unsigned int pick(struct sim *w, const unsigned int *of, unsigned int n)
@@ -170,8 +170,6 @@ static void act(struct sim *w, const struct climate *c)
 		sim_other(e, sim_upto(w, 2 * SIM_WORDS));
 	else if (sim_chance(w, c->window))
 		sim_window(e, PICK(w, 1, 2, 3, 8));
-	else if (sim_chance(w, c->poor))
-		e->poor = !e->poor;
 	else if (sim_chance(w, c->settle))
 		sim_happens(e, "settle", settle);
 	else if (sim_chance(w, c->settle))
@@ -201,7 +199,6 @@ static void draw_climate(struct sim *w, struct climate *c)
 	c->cancel = PICK(w, 0, 50, 200, 400);
 	c->read = PICK(w, 50, 300, 500);
 	c->window = PICK(w, 0, 0, 100);
-	c->poor = PICK(w, 0, 0, 0, 100);
 	c->settle = PICK(w, 0, 0, 0, 50);
 	c->confirm = PICK(w, 0, 200, 1024);
 	c->burst = PICK(w, 200, 700, 1000);
@@ -214,6 +211,7 @@ static void draw_ends(struct sim *w)
 	unsigned int i;
 	u64 most = 0;
 
+	w->rich = true;
 	for (i = 0; i < 2; i++) {
 		struct sim_end *e = &w->end[i];
 		struct sim_faults *x = &w->faults[i];
@@ -278,9 +276,6 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 	/* Two that open at once may meet in two runs first. */
 	sim_post(&w->end[sim_upto(w, 2)], 20, 20, OAE_MESSAGE, 0);
 	run(w, w->now + 5 * SIM_MS);
-	for (i = 0; i < 2; i++)
-		w->end[i].poor = c.poor && sim_upto(w, 2);
-
 	for (i = 0; i < steps && !w->why[0] && !w->fell; i++) {
 		act(w, &c);
 		run(w, w->now + a_while(w, &c));
@@ -292,7 +287,6 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 	/* An fsync() that waits is told, though nobody does anything any more. */
 	run(w, w->now + (TRIPS + 1) * trip);
 	for (i = 0; i < 2; i++) {
-		w->end[i].poor = false;
 		sync_at[i].waits = false;
 		sync_at[i].waited_for = false;
 	}

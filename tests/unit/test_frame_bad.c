@@ -201,14 +201,7 @@ TEST(test_field)
 		{ OAE_CLOSE, OAE_OFF_REASON, 1, OAE_R_BAD_VERB, OAE_BAD_FIELD },
 		{ OAE_CLOSE, OAE_OFF_REASON, 1, OAE_REASON_END, OAE_BAD_FIELD },
 		{ OAE_CLOSE, OAE_OFF_REASON, 1, 0xff, OAE_BAD_FIELD },
-		/* room: only a REFLECT's */
-		{ OAE_REFLECT, OAE_OFF_ROOM, 1, OAE_ROOM_MAX, OAE_BAD_NONE },
-		{ OAE_REFLECT, OAE_OFF_ROOM, 1, OAE_ROOM_MAX + 1, OAE_BAD_FIELD },
-		{ OAE_REFUSE, OAE_OFF_ROOM, 1, 1, OAE_BAD_FIELD },
-		{ OAE_ACK, OAE_OFF_ROOM, 1, 1, OAE_BAD_FIELD },
-		{ OAE_ASK, OAE_OFF_ROOM, 1, 1, OAE_BAD_FIELD },
-		{ OAE_SYNC, OAE_OFF_ROOM, 1, 1, OAE_BAD_FIELD },
-		/* marks: NOW is an answer's, ANSWER an OFFER's, and there are no others */
+		/* marks: NOW is an answer's, ANSWER an OFFER's, BLOCKED a COMMIT's; no others */
 		{ OAE_REFLECT, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_NONE },
 		{ OAE_REFUSE, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_NONE },
 		{ OAE_READY, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_NONE },
@@ -220,10 +213,15 @@ TEST(test_field)
 		{ OAE_OFFER, OAE_OFF_MARKS, 1, 0, OAE_BAD_NONE },
 		{ OAE_OFFER, OAE_OFF_MARKS, 1, OAE_M_ANSWER, OAE_BAD_NONE },
 		{ OAE_OFFER, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_FIELD },
-		{ OAE_OFFER, OAE_OFF_MARKS, 1, OAE_M_ANSWER | 0x04, OAE_BAD_FIELD },
+		{ OAE_OFFER, OAE_OFF_MARKS, 1, OAE_M_ANSWER | OAE_M_BLOCKED, OAE_BAD_FIELD },
 		{ OAE_ASK, OAE_OFF_MARKS, 1, OAE_M_ANSWER, OAE_BAD_FIELD },
 		{ OAE_ASK, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_FIELD },
+		{ OAE_COMMIT, OAE_OFF_MARKS, 1, 0, OAE_BAD_NONE },
+		{ OAE_COMMIT, OAE_OFF_MARKS, 1, OAE_M_BLOCKED, OAE_BAD_NONE },
 		{ OAE_COMMIT, OAE_OFF_MARKS, 1, OAE_M_ANSWER, OAE_BAD_FIELD },
+		{ OAE_COMMIT, OAE_OFF_MARKS, 1, OAE_M_BLOCKED | 0x08, OAE_BAD_FIELD },
+		{ OAE_READY, OAE_OFF_MARKS, 1, OAE_M_BLOCKED, OAE_BAD_FIELD },
+		{ OAE_SYNC, OAE_OFF_MARKS, 1, OAE_M_BLOCKED, OAE_BAD_FIELD },
 		{ OAE_SYNC, OAE_OFF_MARKS, 1, OAE_M_ANSWER, OAE_BAD_FIELD },
 		{ OAE_SYNC_ACK, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_FIELD },
 		{ OAE_NOLINK, OAE_OFF_MARKS, 1, OAE_M_NOW, OAE_BAD_FIELD },
@@ -281,18 +279,23 @@ TEST(test_field)
 	}
 }
 
-/* Of each opcode a byte is kept free, though the digest be right. */
-TEST(test_zero)
+/* Each frame of a link grants something, or nothing; no other frame does. */
+TEST(test_grant)
 {
-	unsigned int value;
+	static const u16 grants[] = { 0, 1, 0xff, 0x100, 0xffff };
+	unsigned int i;
+	bool none;
 	u8 op;
 
 	for (op = OAE_SYNC; op < OAE_OPCODE_END; op = next_opcode(op)) {
-		make(op);
-		for (value = 0; value < 256; value++) {
-			w.b[OAE_OFF_ZERO] = value;
+		none = op == OAE_HELLO || op == OAE_NOLINK || op == OAE_PATH;
+		for (i = 0; i < ARRAY_SIZE(grants); i++) {
+			make(op);
+			put_unaligned_be16(grants[i], w.b + OAE_OFF_GRANT);
 			sign(&w);
-			assert_int_equal(receive(&out, &w), value ? OAE_BAD_FIELD : OAE_BAD_NONE);
+			assert_int_equal(receive(&out, &w),
+					 none && i ? OAE_BAD_FIELD : OAE_BAD_NONE);
+			assert_int_equal(out.grant, grants[i]);
 		}
 	}
 }

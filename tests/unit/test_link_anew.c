@@ -19,7 +19,7 @@ LINK_TEST(test_ltag_drawn)
 	/* Nor is it the cookie that a stranger names. */
 	new_link();
 	clear();
-	oae_link_accept(&l, &cookie, now, &a);
+	oae_link_accept(&l, &cookie, inbox, now, &a);
 	assert_int_not_equal(l.ltag, 0xc00c1e);
 	assert_int_not_equal(sent(OAE_SYNC)->frame.src_ltag, 0xc00c1e);
 	assert_true(l.inc);
@@ -315,21 +315,21 @@ LINK_TEST(test_tiny_mtu)
 /* READY is owed for a refusal of this run, and once. */
 LINK_TEST(test_ready_owed)
 {
-	rcv_room(slice(0, OAE_F_LAST), false);
+	rcv_settling(slice(0, OAE_F_LAST));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
-	drained();
-	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
-	drained();
+	words_free();
+	assert_int_equal(sent(OAE_READY)->frame.seq, 0);
+	words_free();
 	assert_int_equal(a.nsends, 0);
 
-	rcv_room(slice(0, OAE_F_LAST), false);
+	rcv_settling(slice(0, OAE_F_LAST));
 	anew();
-	drained();
+	words_free();
 	assert_int_equal(a.nsends, 0);
 
-	rcv(BUT(slice(0, OAE_F_LAST), f.kind = OAE_SWAP)); /* room is not what it lacks */
+	rcv(BUT(slice(0, OAE_F_LAST), f.kind = OAE_SWAP)); /* no word is what it lacks */
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_NO_HALF);
-	drained();
+	words_free();
 	assert_int_equal(a.nsends, 0);
 }
 
@@ -397,7 +397,7 @@ LINK_TEST(test_open_stays)
 	struct oae_link before = l;
 
 	clear();
-	oae_link_accept(&l, &f, now, &a);
+	oae_link_accept(&l, &f, inbox, now, &a);
 	oae_link_open(&l, now, &a);
 	assert_int_equal(a.nops + a.nsends, 0);
 	assert_memory_equal(&l, &before, sizeof(l));

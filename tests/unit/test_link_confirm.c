@@ -15,43 +15,11 @@ static void told(void)
 	assert_false(a->link.await_done);
 }
 
-/* Until an OFFER is the next that arrives at B. */
-static void until_offer(void)
-{
-	unsigned int i, to;
-
-	for (i = 0; i < 50 && next_opcode(B) != OAE_OFFER; i++) {
-		to = w.to[A].n ? A : B;
-		w.now += SIM_US;
-		sim_arrive(&w, to, sim_take(&w, to, 0));
-	}
-}
-
 /*
  * What is first in flight may have been offered before tx moved. Its refusal says nothing of
- * what was committed since, and nobody has asked for DONE.
+ * what was committed since, and nobody has asked for DONE. It stands refused for as long as its
+ * word is reserved.
  */
-RULE_CLOSED(test_confirm_then_busy)
-{
-	windows(8);
-	b->rcvbuf = 1;
-	post(a, 0);
-	post(a, 0);
-	until_offer();
-	pass(B, OAE_OFFER);
-	while (next_opcode(B) != OAE_OFFER)
-		pass(B, next_opcode(B));
-	pass(B, OAE_OFFER);
-	while (next_opcode(A) != OAE_REFLECT)
-		pass(A, next_opcode(A));
-	pass(A, OAE_REFLECT);
-	sim_happens(a, "confirm", oae_link_confirm);
-	pass(A, OAE_REFUSE);
-	flow();
-	told();
-}
-
-/* The same with a verb whose word is reserved: it stands refused for as long as that is. */
 RULE_CLOSED(test_confirm_then_conflict)
 {
 	struct sim_tx *tx;

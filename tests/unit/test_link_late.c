@@ -139,7 +139,7 @@ static void get_here(unsigned int what)
 		break;
 	case FOR_NOW:
 	case FOR_NOW_UNSAID:
-		rcv_room(slice(0, what == FOR_NOW ? END : 0), false);
+		rcv_settling(slice(0, what == FOR_NOW ? END : 0));
 		break;
 	case FOR_GOOD:
 		rcv(offer_kind(OAE_VERB));
@@ -168,7 +168,7 @@ TEST(test_void_replaces)
 	for (what = EMPTY; what < HERE_END; what++) {
 		get_here(what);
 		held = what >= HELD && what <= HALF_LENT;
-		rcv_room(offer_kind(OAE_VOID), false);
+		rcv_settling(offer_kind(OAE_VOID));
 		assert_reflects_nothing();
 		assert_int_equal(noted(OAE_N_DROPPED), held);
 		assert_int_equal(noted(OAE_N_TAKEN_BACK), what == HALF_LENT);
@@ -235,16 +235,15 @@ LINK_TEST(test_other_content)
 	assert_int_equal(op(OAE_OP_DELIVER)->slice, 2);
 }
 
-/* No room: who has not asked is told once it asks, and then it is judged anew. */
+/* This end settles: who has not asked is told once it asks, and then it is judged anew. */
 LINK_TEST(test_refused_for_now)
 {
 	const struct oae_frame unasked = slice(1, 0), last = slice(2, END);
 
-	rcv_room(unasked, false);
+	rcv_settling(unasked);
 	assert_int_equal(noted(OAE_N_REFUSED), 1);
 	assert_int_equal(a.nsends, 0);
-	assert_true(oae_link_owes_ready(&l));
-	/* There is room now. The peer would not know which slices found it. */
+	/* It is over. The peer would not know which slices came after that. */
 	rcv(slice(0, 0));
 	assert_nothing_but(OAE_N_OLD_CONTENT);
 	rcv(last);
@@ -263,9 +262,9 @@ LINK_TEST(test_refused_for_now)
 /* It is refused anew, too: said, or not. ASK asks, and changes nothing else. */
 LINK_TEST(test_refused_again)
 {
-	rcv_room(slice(2, END), false);
+	rcv_settling(slice(2, END));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
-	rcv_room(slice(0, 0), false);
+	rcv_settling(slice(0, 0));
 	assert_int_equal(noted(OAE_N_REFUSED), 1);
 	assert_int_equal(a.nsends, 0);
 	rcv(slice(1, 0));
@@ -309,7 +308,6 @@ LINK_TEST(test_refused_for_good)
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
 	assert_int_equal(count_op(OAE_OP_KEEP), 0);
-	assert_false(oae_link_owes_ready(&l));
 	for (i = 0; i < 2; i++) {
 		rcv(slice(3, 0));
 		assert_nothing_but(OAE_N_OLD_CONTENT);
@@ -380,9 +378,9 @@ LINK_TEST(test_answer_asks)
 	assert_int_equal(noted(OAE_N_REFLECTED_AGAIN), 1);
 	assert_non_null(sent(OAE_REFLECT));
 	assert_int_equal(count_op(OAE_OP_DISCARD), 0);
-	/* And a refusal, though there is room now. */
+	/* And a refusal, though it is over. */
 	commit(0);
-	rcv_room(BUT(slice(2, END), f.marks = 0), false);
+	rcv_settling(BUT(slice(2, END), f.marks = 0));
 	assert_int_equal(a.nsends, 0);
 	rcv(BUT(slice(0, 0), f.marks = OAE_M_ANSWER));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
@@ -438,8 +436,8 @@ LINK_TEST(test_ask)
 	rcv(ask(0));				/* delivered, and no express */
 	assert_nothing_but(OAE_N_OLD_SEQ);
 
-	rcv_room(slice(0, END), false);
-	rcv(ask(1));				/* though there is room now */
+	rcv_settling(slice(0, END));
+	rcv(ask(1));				/* though it is over */
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
 	rcv(BUT(ask(1), f.kind = OAE_VOID));
 	assert_has(1, 0);
@@ -477,7 +475,7 @@ LINK_TEST(test_ask_computed)
 /* So is one that waits for what is below it. */
 WINDOW_TEST(test_ask_waits)
 {
-	take(2, OAE_VERB, PLACES);
+	take(2, OAE_VERB);
 	assert_has(2, 1);			/* ANSWER asks that, too */
 	rcv(BUT(offer_kind(OAE_VERB), f.seq++, f.marks = 0));
 	assert_int_equal(a.nsends, 0);
@@ -497,17 +495,16 @@ WINDOW_TEST(test_ask_waits)
 	assert_int_equal(sent(OAE_REFLECT)->frame.length, OAE_REFLECT_LEN + REPLY);
 }
 
-/* There is no place for the number yet: refused, as its offer would be. */
+/* There is no place for the number yet: as if it was lost, as its offer would be. */
 WINDOW_TEST(test_ask_unplaced)
 {
 	open_wide(PLACES, PLACES);
-	rcv(BUT(slice(0, END), f.seq++, f.marks = 0));
-	assert_int_equal(a.nsends, 0);
+	rcv(slice(0, END));
 	rcv(ask(2));
-	assert_int_equal(noted(OAE_N_REFUSED), 1);
-	assert_refused(2, OAE_R_BUSY);
-	lend(PLACES);
-	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + PLACES);
+	assert_nothing_but(OAE_N_NO_PLACE);
+	lend();
+	rcv(ask(2));
+	assert_has(2, 0);
 }
 
 /* As OFFER and COMMIT do: it says that the peer has resolved against this end. */

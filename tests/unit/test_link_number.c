@@ -91,9 +91,9 @@ LINK_TEST(test_now)
 /* READY comes of itself; the answer of a verb belongs to the frame that is being handled. */
 LINK_TEST(test_now_later)
 {
-	rcv_room(BUT(slice(0, OAE_F_LAST), f.pn = 1), false);
+	rcv_settling(BUT(slice(0, OAE_F_LAST), f.pn = 1));
 	assert_int_equal(sent(OAE_REFUSE)->frame.marks, OAE_M_NOW);
-	drained();
+	words_free();
 	assert_int_equal(sent(OAE_READY)->frame.ack, 1);
 	assert_int_equal(sent(OAE_READY)->frame.marks, 0);
 	rcv(BUT(offer_kind(OAE_VERB), f.pn = 2));

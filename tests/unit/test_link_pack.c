@@ -42,7 +42,7 @@ static void open_with(bool mine, bool theirs, u8 window)
 	for (i = 0; i < PLACES; i++)
 		pair[i] = &place[i];
 	clear();
-	oae_link_lend(&l, pair, PLACES, PLACES, now, &a);
+	oae_link_lend(&l, pair, PLACES, now, &a);
 }
 
 static int open_packs(void **state)
@@ -172,7 +172,7 @@ static void assert_void_at(u32 seq)
 }
 
 /* What the peer offers next: a pack. */
-static struct oae_frame offer_pack(u16 unfit)
+static struct oae_frame offer_pack(bool unfit)
 {
 	return BUT(offer_kind(OAE_PACK), f.unfit = unfit);
 }
@@ -202,7 +202,7 @@ PACK_TEST(test_said_when_frozen)
 	assert_true(sent(OAE_SYNC)->frame.sync.caps & OAE_CAPS_PACK);
 	rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
 	assert_int_equal(oae_link_pack_max(&l), 0);
-	rcv(offer_pack(0));
+	rcv(offer_pack(false));
 	assert_non_null(sent(OAE_REFLECT));
 	port_down();
 	assert_false(sent(OAE_SYNC)->frame.sync.caps & OAE_CAPS_PACK);
@@ -232,7 +232,7 @@ PACK_TEST(test_max)
 
 PACK_TEST(test_held)
 {
-	rcv(offer_pack(0));
+	rcv(offer_pack(false));
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_PACK);
 	assert_int_equal(sent(OAE_REFLECT)->frame.length, 0);
 	commit(0);
@@ -240,46 +240,35 @@ PACK_TEST(test_held)
 	assert_null(op(OAE_OP_DELIVER));
 }
 
-PACK_TEST(test_needs_room)
+PACK_TEST(test_refused_settling)
 {
-	rcv_room(offer_pack(0), false);
+	rcv_settling(offer_pack(false));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
-	drained();
+	words_free();
 	assert_non_null(sent(OAE_READY));
 }
 
 PACK_TEST(test_malformed)
 {
-	rcv(offer_pack(OAE_R_KIND));
+	rcv(offer_pack(true));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_KIND);
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
-	assert_false(oae_link_owes_ready(&l));
-}
-
-WINDOW_TEST(test_no_memory)
-{
-	rcv(offer_pack(OAE_R_BUSY));
-	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
-	/* READY is due, but not for want of room: that would be at once. */
-	assert_true(oae_link_owes_ready(&l));
-	assert_false(oae_link_owes_room(&l));
+	words_free();
+	assert_int_equal(a.nsends, 0);
 }
 
 TEST(test_not_taken)
 {
 	open_with(false, true, 1);
-	rcv(offer_pack(0));
+	rcv(offer_pack(false));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_KIND);
 }
 
 WINDOW_TEST(test_held_in_the_window)
 {
-	struct oae_frame second = BUT(offer_pack(0), f.seq++);
-
-	clear();
-	oae_link_rcv(&l, &second, PLACES, now, &a);
+	rcv(BUT(offer_pack(false), f.seq++));
 	assert_non_null(sent(OAE_REFLECT));
-	rcv(offer_pack(0));
+	rcv(offer_pack(false));
 	rcv(BUT(frame(OAE_COMMIT), f.tx += 2));
 	assert_int_equal(count_op(OAE_OP_UNPACK), 2);
 }
@@ -593,7 +582,7 @@ static void joined_refused(u16 reason)
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
 	refuse_for(2, OAE_R_CONFLICT);
 	assert_null(op(OAE_OP_BACK));
-	rcv(BUT(frame(OAE_READY), f.seq = 2));
+	rcv(frame(OAE_READY));
 	refuse_for(2, OAE_R_RANGE);
 	assert_true(ended(&h[1], OAE_REVERSED));
 }

@@ -50,10 +50,10 @@ WINDOW_TEST(test_held_and_begun)
 {
 	u64 began;
 
-	take(2, OAE_MESSAGE, PLACES);
+	take(2, OAE_MESSAGE);
 	now += PTO;
 	began = now;
-	take_slice(1, 0, 0, PLACES);
+	take_slice(1, 0, 0);
 	assert_int_equal(goes_at(OAE_REFLECT), began + 2 * PTO);
 }
 
@@ -68,7 +68,7 @@ WINDOW_TEST(test_progress_above)
 		now += PTO / 2;
 		l.cwnd = PLACES;
 		refuse_number(2, OAE_R_BUSY);
-		ready(PLACES);
+		ready();
 		assert_non_null(offered(2));
 		answered();
 	}
@@ -119,12 +119,12 @@ LINK_TEST(test_held_again)
 	assert_int_equal(l.srtt, (2 * MS) | 1);
 }
 
-/* It is not for what is held, and waits for the reader. */
+/* It is not for what is held above what this end refuses, since it settles. */
 WINDOW_TEST(test_held_up_in_time)
 {
-	take(1, OAE_MESSAGE, 0);
+	take_settling(1, OAE_MESSAGE);
 	assert_refused(1, OAE_R_BUSY);
-	take(2, OAE_VOID, 0);
+	take(2, OAE_VOID);
 	assert_non_null(sent(OAE_REFLECT));
 	fire_at(now + 10 * PTO);
 	assert_int_equal(a.nsends, 0);
@@ -184,8 +184,8 @@ LINK_TEST(test_silent_renamed)
 /* Of what is held the lowest is reflected again, alone. */
 WINDOW_TEST(test_lowest_reflected)
 {
-	take(1, OAE_MESSAGE, PLACES);
-	take(2, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE);
+	take(2, OAE_MESSAGE);
 	goes_at(OAE_REFLECT);
 	assert_int_equal(a.nsends, 1);
 	assert_int_equal(sent(OAE_REFLECT)->frame.seq, l.rx + 1);
@@ -236,21 +236,6 @@ WINDOW_TEST(test_done_beside_others)
 	refuse_number(3, OAE_R_BUSY);
 	assert_int_equal(l.await_done, 1);
 	assert_null(sent(OAE_COMMIT));
-}
-
-/* What is sent whole, since there is room, has not asked: the next one does. */
-WINDOW_TEST(test_room_not_asked)
-{
-	post(&h[1], 3, 0);
-	refuse_number(1, OAE_R_BUSY);
-	ready(1);
-	assert_int_equal(offered(1)->slices, 7);
-	ack_number(1, 5);
-	assert_int_equal(offered(1)->slices, 2);
-	reflect(1);
-	post(&h[2], 3, 0);
-	assert_int_equal(offered(2)->slices, 4);
-	assert_int_equal(offered(2)->frame.flags, 0);
 }
 
 /* The answer to ASK took as long as since that, and nothing else is known of the way. */
@@ -371,19 +356,6 @@ WINDOW_TEST(test_refused_and_passed)
 	assert_int_equal(l.cwnd, cwnd);
 }
 
-/* A REFLECT says what room there is now. */
-WINDOW_TEST(test_room_when_asked)
-{
-	struct oae_frame f;
-
-	take(1, OAE_MESSAGE, PLACES);
-	assert_int_equal(sent(OAE_REFLECT)->frame.room, PLACES);
-	f = BUT(frame(OAE_ASK), f.seq = l.rx + 1);
-	clear();
-	oae_link_rcv(&l, &f, 3, now, &a);
-	assert_int_equal(sent(OAE_REFLECT)->frame.room, 3);
-}
-
 /* Nothing, in place of what was reversed, is to be answered as all else. */
 WINDOW_TEST(test_void_asks)
 {
@@ -406,7 +378,7 @@ WINDOW_TEST(test_lost_and_waits)
 	assert_null(offered(l.tx + 2));
 	reflect(l.tx + 6);
 	assert_int_equal(noted(OAE_N_REPAIRED), 0);
-	ready(l.tx + PLACES);
+	ready();
 	assert_non_null(offered(l.tx + 2));
 }
 

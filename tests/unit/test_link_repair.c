@@ -123,7 +123,7 @@ WINDOW_TEST(test_passed_at_once)
 	post_some(1, 4);
 	reflect(2);
 	reflect(3);
-	ready(4);
+	ready();
 	refuse_number(4, OAE_R_BUSY);
 	assert_non_null(offered(4));
 	assert_non_null(offered(1));
@@ -147,7 +147,7 @@ TEST(test_passed_window_of_one)
 
 	for (heard = 0; heard < 2; heard++) {
 		open_wide(PLACES, 1);
-		lend(PLACES);
+		lend();
 		post(&h[1], 3, 0);
 		questions(3);
 		/* An old one. */

@@ -74,7 +74,7 @@ WINDOW_TEST(test_not_told)
 	probe_me();
 	assert_told(OAE_SYNC_ACK, 0, 0);
 	commit(0);
-	take(2, OAE_MESSAGE, PLACES);
+	take(2, OAE_MESSAGE);
 	rcv(BUT(slice(0, 0), f.seq++));
 	probe_me();
 	assert_told(OAE_SYNC_ACK, 0, 0);
@@ -85,12 +85,12 @@ WINDOW_TEST(test_not_told)
 	commit(0);
 	commit(0);
 	rcv(slice(1, 0));
-	rcv_room(slice(2, END), false);
+	rcv(slice(2, END));
 	probe_me();
 	assert_told(OAE_SYNC_ACK, 6, 2);
 	port_down();
 	rcv(resolved());
-	rcv_room(slice(1, END), false);		/* no room */
+	rcv_settling(slice(1, END));
 	probe_me();
 	assert_told(OAE_SYNC_ACK, 0, 0);
 	renamed();
@@ -103,7 +103,7 @@ WINDOW_TEST(test_told_at_once)
 	u64 hash[] = { 1000, 5555 };
 
 	rcv(slice(0, END));
-	take_slice(2, 0, 0, PLACES);
+	take_slice(2, 0, 0);
 	l.run_rx = l.rx + 1 - OAE_RUN_MAX;
 	rcv(BUT(slice(1, 0), f.seq++, f.tx++, f.payload_hash = 5555));
 	assert_int_equal(noted(OAE_N_WORN), 1);
@@ -346,7 +346,7 @@ WINDOW_TEST(test_stays)
 	assert_offered(4, true);
 	refuse_number(1, OAE_R_BUSY);
 	l.cwnd = 10;
-	ready(1);
+	ready();
 	assert_offered(15, true);
 	/* Nothing, in its place, has not. */
 	assert_int_equal(cancel(&h[1]), 0);

@@ -87,7 +87,7 @@ LINK_TEST(test_parked_waits)
 	assert_true(sent(OAE_OFFER)->handle == &x);
 }
 
-/* Refused as if there were no room; there is when it is over. */
+/* It is refused for now; READY says that it is over. */
 LINK_TEST(test_nothing_taken)
 {
 	settle(50 * MS);
@@ -98,7 +98,7 @@ LINK_TEST(test_nothing_taken)
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
 	assert_null(op(OAE_OP_KEEP));
 	assert_false(oae_link_in_doubt(&l));
-	drained();
+	words_free();
 	assert_null(sent(OAE_READY));
 	fire_at(now + 50 * MS);
 	assert_non_null(sent(OAE_READY));
@@ -254,7 +254,7 @@ LINK_TEST(test_goes_on_frozen)
 /* A link that did not settle has nothing to end. */
 LINK_TEST(test_goes_on_unsettled)
 {
-	rcv_room(slice(0, END), false);
+	rcv_settling(slice(0, END));
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
 	go_on();
 	assert_int_equal(a.nops + a.nsends, 0);

@@ -306,22 +306,24 @@ RULE_CLOSED(test_close_busy_peer)
 	}
 }
 
-/* What was refused, or is, will not be wanted again: no READY. */
+/* What was not granted, or is not, will not be wanted again: no READY. */
 RULE_CLOSED(test_close_not_ready)
 {
 	unsigned int before;
 
 	for (before = 0; before < 2; before++) {
-		opened(NULL);
+		setup(NULL);
 		b->rcvbuf = 1;
-		b->unread = 1;
+		open_link();
+		post(a, 0);
+		flow();
 		if (!before) {
 			sim_close(b);
 			lose(A, OAE_CLOSE);
 		}
 		post(a, 0);
-		pass(B, OAE_OFFER);
-		pass(A, OAE_REFUSE);
+		pass(B, OAE_COMMIT);
+		pass(A, OAE_DONE);
 		if (before) {
 			sim_close(b);
 			lose(A, OAE_CLOSE);

@@ -31,7 +31,7 @@
 	X(FROZEN_OUT, "SYNC_SENT+out", (post(&x, 0), freeze())) \
 	X(FROZEN_XOUT, "SYNC_SENT+out", (post(&x, OAE_POST_EXPRESS), freeze())) \
 	X(FROZEN_RECALLED, "SYNC_SENT+out", (recall(), freeze())) \
-	X(FROZEN_HELD, "SYNC_SENT+held", (rcv_slice(0, OAE_F_LAST, true), freeze())) \
+	X(FROZEN_HELD, "SYNC_SENT+held", (rcv_slice(0, OAE_F_LAST), freeze())) \
 	X(DOWN, "SYNC_SENT+down", (freeze(), timer(500 * MS)))	/* no answer for the dead time */ \
 	X(IDLE, "OPEN", (void)0) \
 	X(OUT, "OPEN+out", post(&x, 0)) \
@@ -41,12 +41,14 @@
 	X(VOID_OUT, "OPEN+out", (post(&x, 0), cancel()))	/* nothing, in place of x */ \
 	X(RECALLED, "OPEN+out", recall())			/* the same of an express */ \
 	X(COMMITTED, "OPEN+await", (post(&x, OAE_POST_CONFIRM), reflect(true))) \
-	X(PARTIAL, "OPEN+partial", rcv_slice(0, 0, true))	/* slice 0 of more */ \
-	X(HELD, "OPEN+held", rcv_slice(0, OAE_F_LAST, true)) \
+	X(PARTIAL, "OPEN+partial", rcv_slice(0, 0))	/* slice 0 of more */ \
+	X(HELD, "OPEN+held", rcv_slice(0, OAE_F_LAST)) \
 	X(VOID_HELD, "OPEN+held", rcv_kind(OAE_VOID)) \
-	X(REFUSED, "OPEN+refused", rcv_slice(0, OAE_F_LAST, false)) \
-	X(REFUSED_UNSAID, "OPEN+refused", rcv_slice(0, 0, false)) /* the peer has not asked */ \
+	X(REFUSED, "OPEN+refused", rcv_settling(0, OAE_F_LAST)) \
+	X(REFUSED_UNSAID, "OPEN+refused", rcv_settling(0, 0)) /* the peer has not asked */ \
 	X(REFUSED_GOOD, "OPEN+refused", (verdict = OAE_R_ACCESS, rcv_kind(OAE_VERB))) \
+	X(BLOCKED, "OPEN+next+await+blocked", post(&x, 0))	/* the peer grants nothing */ \
+	X(OWES, "OPEN+owes", (grant_nothing(), blocked()))	/* nor do I, and it is blocked */ \
 	X(PROBING, "OPEN", timer(100 * MS))			/* asked an idle peer */ \
 	X(CLOSE_SENT, "CLOSE_SENT", oae_link_close(&l, now, &a)) \
 	X(CLOSE_WAIT, "CLOSE_SENT+out", (post(&x, 0), oae_link_close(&l, now, &a))) \
@@ -79,11 +81,12 @@
 	X(CHK_NOW_NEW, rcv_sync(OAE_SYNC_CHK, l.ltag, PEER_NEW)) \
 	X(CHK_OLD_KNOWN, rcv_sync(OAE_SYNC_CHK, STALE, PEER)) \
 	X(CHK_OLD_NEW, rcv_sync(OAE_SYNC_CHK, STALE, PEER_NEW)) \
-	X(OFFER, rcv_slice(0, OAE_F_LAST, true)) \
-	X(OFFER_FULL, rcv_slice(0, OAE_F_LAST, false)) \
-	X(OFFER_EXPRESS, rcv_slice(0, OAE_F_LAST | OAE_F_EXPRESS, true)) \
-	X(OFFER_SLICE, rcv_slice(1, 0, true)) \
-	X(OFFER_GAP, rcv_slice(2, OAE_F_LAST, true)) \
+	X(OFFER, rcv_slice(0, OAE_F_LAST)) \
+	X(OFFER_SETTLING, rcv_settling(0, OAE_F_LAST)) \
+	X(OFFER_UNGRANTED, (grant_nothing(), rcv_slice(0, OAE_F_LAST))) \
+	X(OFFER_EXPRESS, rcv_slice(0, OAE_F_LAST | OAE_F_EXPRESS)) \
+	X(OFFER_SLICE, rcv_slice(1, 0)) \
+	X(OFFER_GAP, rcv_slice(2, OAE_F_LAST)) \
 	X(OFFER_HALF, rcv_kind(OAE_SWAP)) \
 	X(OFFER_VERB, rcv_kind(OAE_VERB)) \
 	X(OFFER_CONFLICT, (verdict = OAE_R_CONFLICT, rcv_kind(OAE_VERB))) \
@@ -97,34 +100,35 @@
 	X(ACK_NONE, rcv_ack(l.ltag, 0)) \
 	X(ACK_SOME, rcv_ack(l.ltag, 2)) \
 	X(ACK_ALL, rcv_ack(l.ltag, ~0ULL)) \
-	X(COMMIT, rcv_commit(l.ltag, PEER, 0)) \
-	X(COMMIT_DONE, rcv_commit(l.ltag, PEER, OAE_F_WANT_DONE)) \
+	X(COMMIT, rcv_commit(l.ltag, PEER, 0, 0)) \
+	X(COMMIT_DONE, rcv_commit(l.ltag, PEER, OAE_F_WANT_DONE, 0)) \
+	X(COMMIT_BLOCKED, (grant_nothing(), blocked())) \
 	X(REFUSE_BUSY, refuse(OAE_R_BUSY)) \
 	X(REFUSE_EARLY, rcv_refuse(l.ltag, OAE_R_BUSY, 0))	/* of the first slices only */ \
 	X(REFUSE_TOO_BIG, refuse(OAE_R_TOO_BIG)) \
 	X(REFUSE_NO_HALF, refuse(OAE_R_NO_HALF)) \
 	X(REFUSE_CONFLICT, refuse(OAE_R_CONFLICT)) \
 	X(REFUSE_ACCESS, refuse(OAE_R_ACCESS)) \
-	X(READY, rcv_ready(l.ltag)) \
+	X(READY, rcv_plain(OAE_READY, l.ltag, PEER, 0)) \
 	X(DONE, rcv_plain(OAE_DONE, l.ltag, PEER, 0)) \
 	X(CLOSE, rcv_plain(OAE_CLOSE, l.ltag, PEER, 0)) \
 	X(CLOSE_POLICY, rcv_plain(OAE_CLOSE, l.ltag, l.peer_ltag, OAE_R_POLICY)) \
 	X(CLOSE_ACK, rcv_plain(OAE_CLOSE_ACK, l.ltag, PEER, 0)) \
 	X(NOLINK, rcv_plain(OAE_NOLINK, l.ltag, PEER, 0)) \
 	X(HELLO, rcv_plain(OAE_HELLO, 0, PEER, 0)) \
-	X(OLD_OFFER, rcv_offer(STALE, PEER, 0, OAE_F_LAST, true)) \
+	X(OLD_OFFER, rcv_offer(STALE, PEER, 0, OAE_F_LAST)) \
 	X(OLD_ASK, rcv_ask(STALE, OAE_MESSAGE)) \
 	X(OLD_REFLECT, rcv_reflect(STALE, true)) \
 	X(OLD_ACK, rcv_ack(STALE, 0)) \
-	X(OLD_COMMIT, rcv_commit(STALE, PEER, OAE_F_WANT_DONE)) \
+	X(OLD_COMMIT, rcv_commit(STALE, PEER, OAE_F_WANT_DONE, 0)) \
 	X(OLD_REFUSE, rcv_refuse(STALE, OAE_R_TOO_BIG, l.pn)) \
-	X(OLD_READY, rcv_ready(STALE)) \
+	X(OLD_READY, rcv_plain(OAE_READY, STALE, PEER, 0)) \
 	X(OLD_DONE, rcv_plain(OAE_DONE, STALE, PEER, 0)) \
 	X(OLD_CLOSE, rcv_plain(OAE_CLOSE, STALE, PEER, 0)) \
 	X(OLD_CLOSE_ACK, rcv_plain(OAE_CLOSE_ACK, STALE, PEER, 0)) \
 	X(OLD_NOLINK, rcv_plain(OAE_NOLINK, STALE, PEER, 0)) \
-	X(OLD_PEER_OFFER, rcv_offer(l.ltag, STALE, 0, OAE_F_LAST, true)) \
-	X(OLD_PEER_COMMIT, rcv_commit(l.ltag, STALE, OAE_F_WANT_DONE)) \
+	X(OLD_PEER_OFFER, rcv_offer(l.ltag, STALE, 0, OAE_F_LAST)) \
+	X(OLD_PEER_COMMIT, rcv_commit(l.ltag, STALE, OAE_F_WANT_DONE, 0)) \
 	X(OLD_PEER_CLOSE, rcv_plain(OAE_CLOSE, l.ltag, STALE, 0)) \
 	X(OLD_PEER_POLICY, rcv_plain(OAE_CLOSE, l.ltag, STALE, OAE_R_POLICY)) \
 	X(EVIL_TX, rcv_evil(2, 0)) \
@@ -137,7 +141,8 @@
 	X(CANCEL, ret = cancel()) \
 	X(CANCEL_OTHER, ret = oae_link_cancel(&l, &y, OAE_E_SIGNAL, now, &a)) \
 	X(CANCEL_HALF, ret = oae_link_cancel(&l, &h, OAE_E_SIGNAL, now, &a)) \
-	X(DRAINED, oae_link_drained(&l, 1, now, &a)) \
+	X(WORDS_FREE, oae_link_ready(&l, now, &a)) \
+	X(MADE_ROOM, oae_link_made_room(&l, 1, now, &a)) \
 	X(CONFIRM, oae_link_confirm(&l, now, &a)) \
 	X(TIMER_EARLY, timer(0)) \
 	X(TIMER_STALL, timer(10 * MS)) \
@@ -187,6 +192,8 @@ static struct oae_link l;
 static struct oae_swaps lent_swaps;
 static struct oae_actions a;
 static u64 now;
+static u32 inbox;	/* what mine has free, bytes */
+static u16 grant;	/* what the peer grants */
 static int ret;
 static char x, y, z, h;	/* handles */
 static u16 verdict;	/* on the next verb that is offered */
@@ -218,7 +225,7 @@ static struct oae_frame frame(u8 opcode, u32 dst, u32 src)
 {
 	struct oae_frame f = {
 		.opcode = opcode, .src_ltag = src, .dst_ltag = dst,
-		.tx = l.rx, .rx = l.tx,
+		.tx = l.rx, .rx = l.tx, .grant = grant,
 	};
 
 	if (opcode <= OAE_SYNC_CHK) {
@@ -230,13 +237,13 @@ static struct oae_frame frame(u8 opcode, u32 dst, u32 src)
 	return f;
 }
 
-static void rcv(const struct oae_frame *f, bool room)
+static void rcv(const struct oae_frame *f)
 {
 	unsigned int i;
 
 	/* Earlier offers have been sent by now. */
 	a.nsends = 0;
-	oae_link_rcv(&l, f, room, now, &a);
+	oae_link_rcv(&l, f, inbox, now, &a);
 	for (i = 0; i < a.nops; i++)
 		if (a.op[i].type == OAE_OP_VERB)
 			oae_link_computed(&l, verdict, 16, now, &a);
@@ -246,10 +253,10 @@ static void rcv_sync(u8 opcode, u32 dst, u32 src)
 {
 	struct oae_frame f = frame(opcode, dst, src);
 
-	rcv(&f, true);
+	rcv(&f);
 }
 
-static void rcv_offer(u32 dst, u32 src, u8 slice, u8 flags, bool room)
+static void rcv_offer(u32 dst, u32 src, u8 slice, u8 flags)
 {
 	struct oae_frame f = frame(OAE_OFFER, dst, src);
 
@@ -259,12 +266,27 @@ static void rcv_offer(u32 dst, u32 src, u8 slice, u8 flags, bool room)
 	f.flags = flags;
 	f.marks = flags & OAE_F_LAST ? OAE_M_ANSWER : 0;
 	f.payload_hash = slice;
-	rcv(&f, room);
+	rcv(&f);
 }
 
-static void rcv_slice(u8 slice, u8 flags, bool room)
+static void rcv_slice(u8 slice, u8 flags)
 {
-	rcv_offer(l.ltag, PEER, slice, flags, room);
+	rcv_offer(l.ltag, PEER, slice, flags);
+}
+
+/* I settle for a moment: what is new is refused for now. */
+static void rcv_settling(u8 slice, u8 flags)
+{
+	l.settle_until = now + MS;
+	rcv_slice(slice, flags);
+	l.settle_until = 0;
+}
+
+/* My inbox is full, and that was said. */
+static void grant_nothing(void)
+{
+	inbox = 0;
+	l.granted = 0;
 }
 
 static void rcv_kind(u8 kind)
@@ -276,7 +298,7 @@ static void rcv_kind(u8 kind)
 	f.length = kind == OAE_VOID ? 0 : 10;
 	f.flags = OAE_F_LAST;
 	f.marks = OAE_M_ANSWER;
-	rcv(&f, false);
+	rcv(&f);
 }
 
 static struct oae_frame answer(u8 opcode, u32 dst, u8 kind)
@@ -301,7 +323,7 @@ static void rcv_reflect(u32 dst, bool right)
 	struct oae_frame f = answer(OAE_REFLECT, dst, l.offer.p.kind);
 
 	f.reflect.digest ^= !right;
-	rcv(&f, true);
+	rcv(&f);
 }
 
 /* A REFLECT of what is offered no more, or was not yet. */
@@ -310,7 +332,7 @@ static void rcv_other_kind(void)
 	struct oae_frame f = answer(OAE_REFLECT, l.ltag,
 				    l.offer.p.kind == OAE_VOID ? OAE_MESSAGE : OAE_VOID);
 
-	rcv(&f, true);
+	rcv(&f);
 }
 
 /* A REFLECT of an express, which was delivered. */
@@ -319,7 +341,7 @@ static void rcv_delivered(void)
 	struct oae_frame f = answer(OAE_REFLECT, l.ltag, OAE_MESSAGE);
 
 	f.rx++;
-	rcv(&f, true);
+	rcv(&f);
 }
 
 static void rcv_refuse(u32 dst, u16 reason, u32 ack)
@@ -328,7 +350,7 @@ static void rcv_refuse(u32 dst, u16 reason, u32 ack)
 
 	f.ack = ack;
 	f.reason = reason;
-	rcv(&f, true);
+	rcv(&f);
 }
 
 static void rcv_ask(u32 dst, u8 kind)
@@ -337,7 +359,7 @@ static void rcv_ask(u32 dst, u8 kind)
 
 	f.seq = l.rx + 1;
 	f.kind = kind;
-	rcv(&f, true);
+	rcv(&f);
 }
 
 static void rcv_ack(u32 dst, u64 have)
@@ -345,7 +367,7 @@ static void rcv_ack(u32 dst, u64 have)
 	struct oae_frame f = answer(OAE_ACK, dst, l.offer.p.kind);
 
 	f.have = have;
-	rcv(&f, true);
+	rcv(&f);
 }
 
 static void reflect(bool right)
@@ -359,7 +381,7 @@ static void refuse(u16 reason)
 }
 
 /* COMMIT of what is held, if something is. */
-static void rcv_commit(u32 dst, u32 src, u8 flags)
+static void rcv_commit(u32 dst, u32 src, u8 flags, u8 marks)
 {
 	struct oae_frame f = frame(OAE_COMMIT, dst, src);
 
@@ -367,7 +389,14 @@ static void rcv_commit(u32 dst, u32 src, u8 flags)
 		f.tx++;
 	f.seq = f.tx;
 	f.flags = flags;
-	rcv(&f, true);
+	f.marks = marks;
+	rcv(&f);
+}
+
+/* What the peer would offer next is not granted. */
+static void blocked(void)
+{
+	rcv_commit(l.ltag, PEER, OAE_F_WANT_DONE, OAE_M_BLOCKED);
 }
 
 static void rcv_plain(u8 opcode, u32 dst, u32 src, u16 reason)
@@ -375,16 +404,7 @@ static void rcv_plain(u8 opcode, u32 dst, u32 src, u16 reason)
 	struct oae_frame f = frame(opcode, dst, src);
 
 	f.reason = reason;
-	rcv(&f, true);
-}
-
-/* There is room for the next number of mine. */
-static void rcv_ready(u32 dst)
-{
-	struct oae_frame f = frame(OAE_READY, dst, PEER);
-
-	f.seq = l.tx + 1;
-	rcv(&f, true);
+	rcv(&f);
 }
 
 /* Counters that no peer can have. */
@@ -394,7 +414,7 @@ static void rcv_evil(s32 tx, s32 rx)
 
 	f.tx += tx;
 	f.rx += rx;
-	rcv(&f, true);
+	rcv(&f);
 }
 
 static void post(char *handle, u8 flags)
@@ -422,7 +442,7 @@ static void accept_stranger(void)
 {
 	struct oae_frame f = frame(OAE_SYNC, 0xc00c1e, PEER);
 
-	oae_link_accept(&l, &f, now, &a);
+	oae_link_accept(&l, &f, inbox, now, &a);
 }
 
 static int cancel(void)
@@ -468,6 +488,8 @@ static void make(unsigned int state)
 	drawn = 0;
 	now = 1000 * MS;
 	verdict = 0;
+	inbox = 100000;
+	grant = state == S_BLOCKED ? 0 : 0xffff;
 	oae_link_init(&l, &cfg, 0, 1500, 0);
 	memset(&lent_swaps, 0, sizeof(lent_swaps));
 	oae_link_lend_swaps(&l, &lent_swaps);
@@ -493,7 +515,7 @@ static void happen(unsigned int event)
 }
 
 /* Where the link is: the state, and what it has in flight, each "" if there is none. */
-enum { PARTS = 8 };
+enum { PARTS = 10 };
 
 static void place(const char *part[PARTS])
 {
@@ -512,6 +534,8 @@ static void place(const char *part[PARTS])
 	part[5] = l.next_valid ? "next" : "";
 	part[6] = l.await_done ? "await" : "";
 	part[7] = l.down ? "down" : "";
+	part[8] = l.said_blocked ? "blocked" : "";
+	part[9] = oae_link_owes_credit(&l) ? "owes" : "";
 }
 
 static const char *whose(const void *handle)
@@ -542,6 +566,8 @@ static void describe_sent(FILE *out, const struct oae_send *s)
 		fprintf(out, " %llx", (unsigned long long)s->frame.have);
 	if (s->frame.flags & OAE_F_WANT_DONE)
 		fprintf(out, " want");
+	if (s->frame.marks & OAE_M_BLOCKED)
+		fprintf(out, " blocked");
 }
 
 static void describe_op(FILE *out, const struct oae_op *op)

@@ -113,7 +113,7 @@ LINK_TEST(test_parked)
 	refuse(OAE_R_CONFLICT);
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
 	assert_int_equal(noted(OAE_N_PARKED), 1);
-	rcv(BUT(frame(OAE_READY), f.seq = l.tx + 1));
+	rcv(frame(OAE_READY));
 	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_VERB);
 	assert_int_equal(a.nsends, 1);
 	refuse(OAE_R_CONFLICT);
@@ -136,12 +136,6 @@ LINK_TEST(test_ready_overtakes)
 	assert_null(sent(OAE_OFFER));
 	refuse(OAE_R_CONFLICT);
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &x);
-	refuse(OAE_R_BUSY);
-	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
-
-	/* One for another transaction says nothing of this one. */
-	fire_at(now + cfg.keepalive);
-	rcv(BUT(frame(OAE_READY), f.seq = l.tx));
 	refuse(OAE_R_BUSY);
 	assert_int_equal(l.offer.state, OAE_OFFER_PARKED);
 }
@@ -255,16 +249,30 @@ LINK_TEST(test_ready)
 {
 	rcv(offer_kind(OAE_VERB));
 	computed(OAE_R_ACCESS, 0);
-	drained();
+	words_free();
 	assert_int_equal(a.nsends, 0);
 	rcv(offer_kind(OAE_VOID));
 	commit(0);
 	rcv(offer_kind(OAE_VERB));
 	computed(OAE_R_CONFLICT, 0);
-	drained();
-	assert_int_equal(sent(OAE_READY)->frame.seq, l.rx + 1);
-	drained();
+	words_free();
+	assert_int_equal(sent(OAE_READY)->frame.seq, 0);
+	words_free();
 	assert_int_equal(a.nsends, 0);
+	held();
+}
+
+/* There is no memory for it: as if it was lost, and it is computed when it comes again. */
+LINK_TEST(test_no_memory)
+{
+	rcv(offer_kind(OAE_VERB));
+	computed(OAE_R_BUSY, 0);
+	assert_int_equal(a.nsends, 0);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	words_free();
+	assert_int_equal(a.nsends, 0);
+	rcv(BUT(frame(OAE_ASK), f.seq = l.rx + 1, f.kind = OAE_VERB));
+	assert_true(sent(OAE_ACK)->frame.have == 0);
 	held();
 }
 

@@ -83,7 +83,7 @@ NARROW_TEST(test_cancelled)
 		assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
 		rcv(BUT(answer_to(OAE_REFUSE, 1), f.kind = OAE_MESSAGE, f.reason = OAE_R_BUSY));
 		assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
-		ready(1);
+		ready();
 		assert_int_equal(a.nsends, 0);
 		assert_int_equal(oae_link_tx(&l), 0);
 		reflect(1);
@@ -182,21 +182,20 @@ NARROW_TEST(test_replaces)
 	for (i = 0; i < 4; i++) {
 		open_narrow(state);
 		if (i == 0)
-			take_slice(1, 1, 0, PLACES);
+			take_slice(1, 1, 0);
 		if (i == 1)
-			take(1, OAE_MESSAGE, PLACES);
+			take(1, OAE_MESSAGE);
 		if (i == 2)
-			take(1, OAE_MESSAGE, 0);
+			take_settling(1, OAE_MESSAGE);
 		if (i == 3)
 			take_verb(1);
-		/* There is room for it, always. */
-		take(1, OAE_VOID, 0);
+		/* It is taken at any time. */
+		take_settling(1, OAE_VOID);
 		assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_VOID);
 		assert_true(sent(OAE_REFLECT)->frame.reflect.digest == nothing_digest());
 		assert_int_equal(noted(OAE_N_DROPPED), i & 1);
 		assert_int_equal(count_op(OAE_OP_DISCARD), i != 2);
-		assert_int_equal(oae_link_taken(&l), 0);
-		take_slice(1, 0, 0, PLACES);
+		take_slice(1, 0, 0);
 		assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
 		assert_int_equal(a.nsends + count_op(OAE_OP_KEEP), 0);
 		rcv(BUT(frame(OAE_ASK), f.seq = l.rx + 1, f.kind = OAE_MESSAGE));
@@ -213,7 +212,7 @@ NARROW_TEST(test_replaces)
 /* Asked for before it came, there is nothing of it, whatever is here else. */
 NARROW_TEST(test_asked_before)
 {
-	take(1, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE);
 	rcv(BUT(frame(OAE_ASK), f.seq = l.rx + 1, f.kind = OAE_VOID));
 	assert_int_equal(sent(OAE_ACK)->frame.kind, OAE_VOID);
 	assert_true(sent(OAE_ACK)->frame.have == 0);
@@ -230,7 +229,7 @@ UNLENT_TEST(test_lent)
 	cancel(&x);
 	post(&y, 1, 0);
 	assert_null(sent(OAE_OFFER));
-	lend(PLACES);
+	lend();
 	assert_ptr_equal(offered(2)->handle, &y);
 	assert_null(offered(1));
 	reflect(2);
@@ -243,28 +242,30 @@ UNLENT_TEST(test_lent)
 	post(&x, 1, 0);
 	cancel(&x);
 	post_verb(&y);
-	lend(PLACES);
+	lend();
 	assert_null(sent(OAE_OFFER));
 	reflect(1);
 	assert_ptr_equal(offered(2)->handle, &y);
 }
 
-/* What was refused for want of a place is judged anew when there is one. */
-UNLENT_TEST(test_lent_refused)
+/* Without a place it is as if it was lost. */
+UNLENT_TEST(test_lent_dropped)
 {
-	take(2, OAE_MESSAGE, PLACES);
-	assert_refused(2, OAE_R_BUSY);
-	lend(PLACES);
-	assert_non_null(sent(OAE_READY));
-	take(2, OAE_MESSAGE, PLACES);
+	take(2, OAE_MESSAGE);
+	assert_int_equal(noted(OAE_N_NO_PLACE), 1);
+	assert_int_equal(a.nsends + count_op(OAE_OP_KEEP), 0);
+	assert_int_equal(oae_link_lacks(&l), PLACES);
+	lend();
+	assert_int_equal(a.nsends, 0);
+	take(2, OAE_MESSAGE);
 	assert_non_null(sent(OAE_REFLECT));
 }
 
 /* What was in flight when places were lent is not, once it has ended and they are taken back. */
 UNLENT_TEST(test_lent_in_flight)
 {
-	post(&x, 1, 0);
-	lend(PLACES);
+	post_verb(&x);
+	lend();
 	reflect(1);
 	assert_true(ended(&x, OAE_COMMITTED));
 	assert_ptr_equal(oae_link_reclaim(&l), pair);
@@ -280,7 +281,7 @@ NARROW_TEST(test_lent_narrow)
 	cancel(&x);
 	post(&y, 1, 0);
 	assert_int_equal(oae_link_lacks(&l), 0);
-	lend(PLACES);
+	lend();
 	assert_int_equal(a.nsends, 0);
 	assert_null(oae_link_reclaim(&l));
 	reflect(1);
@@ -294,7 +295,7 @@ UNLENT_TEST(test_lent_aside)
 	refuse_number(1, OAE_R_BUSY);
 	post_half(&y);
 	assert_void(1);
-	lend(PLACES);
+	lend();
 	assert_int_equal(a.nsends, 0);
 	assert_null(oae_link_reclaim(&l));
 	reflect(1);
@@ -306,6 +307,7 @@ UNLENT_TEST(test_lent_aside)
 	assert_null(oae_link_reclaim(&l));
 	reflect(3);
 	assert_true(ended(&x, OAE_COMMITTED));
+	rcv(frame(OAE_DONE));
 	assert_ptr_equal(oae_link_reclaim(&l), pair);
 	post(&x, 1, 0);
 	reflect(4);
@@ -316,7 +318,7 @@ UNLENT_TEST(test_lent_aside)
 TEST(test_reclaim_aside)
 {
 	open_unlent(state);
-	lend(PLACES);
+	lend();
 	post(&x, 2, 0);
 	refuse_number(1, OAE_R_BUSY);
 	post_half(&y);
@@ -340,7 +342,7 @@ UNLENT_TEST(test_lent_recalled)
 		assert_int_equal(cancel(&x), -EINPROGRESS);
 		assert_void(1);
 		post(&y, 1, 0);
-		lend(PLACES);
+		lend();
 		assert_int_equal(a.nsends, 0);
 		assert_null(oae_link_reclaim(&l));
 		if (delivered)
@@ -355,10 +357,10 @@ UNLENT_TEST(test_lent_recalled)
 /* What is held of the peer moves, too: nothing, and what was refused and not said. */
 UNLENT_TEST(test_lent_held)
 {
-	take(1, OAE_MESSAGE, PLACES);
-	take(1, OAE_VOID, PLACES);
-	lend(PLACES);
-	take(1, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE);
+	take(1, OAE_VOID);
+	lend();
+	take(1, OAE_MESSAGE);
 	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
 	assert_int_equal(a.nsends, 0);
 	assert_null(oae_link_reclaim(&l));
@@ -367,17 +369,17 @@ UNLENT_TEST(test_lent_held)
 	assert_ptr_equal(oae_link_reclaim(&l), pair);
 
 	open_unlent(state);
-	take_slice(1, 0, 0, 0);
+	rcv_settling(slice(0, 0));
 	assert_int_equal(a.nsends, 0);
-	lend(0);
+	lend();
 	/* A late copy is not taken before the peer has heard. */
-	take_slice(1, 0, 0, PLACES);
+	take_slice(1, 0, 0);
 	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
-	take_slice(1, 1, OAE_F_LAST, PLACES);
+	take_slice(1, 1, OAE_F_LAST);
 	assert_refused(1, OAE_R_BUSY);
-	take_slice(1, 0, 0, PLACES);
+	take_slice(1, 0, 0);
 	assert_int_equal(count_op(OAE_OP_KEEP), 1);
-	take_slice(1, 1, OAE_F_LAST, PLACES);
+	take_slice(1, 1, OAE_F_LAST);
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_MESSAGE);
 }
 
@@ -385,14 +387,14 @@ UNLENT_TEST(test_lent_held)
 TEST(test_reclaimed)
 {
 	open_unlent(state);
-	lend(PLACES);
+	lend();
 	post(&x, 1, 0);
 	cancel(&x);
 	reflect(1);
 	assert_ptr_equal(oae_link_reclaim(&l), pair);
 	post(&x, 1, 0);
 	assert_int_equal(offered(2)->frame.kind, OAE_MESSAGE);
-	lend(PLACES);
+	lend();
 	cancel(&x);
 	assert_void(2);
 	post(&y, 1, 0);

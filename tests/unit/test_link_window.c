@@ -3,7 +3,7 @@
  * Several transactions under way on one link, each way (doc/protocol.md section 4.11): how
  * many, what is committed, what becomes of them in the next run, and the places lent for
  * them. What is lost of them is in test_link_repair.c and test_link_overtaken.c, what is
- * refused in test_link_room.c, what is held in test_link_window_hold.c.
+ * granted in test_link_credit.c, what is held in test_link_window_hold.c.
  */
 #include "one_window.h"
 
@@ -12,13 +12,13 @@
 TEST(test_smaller_window)
 {
 	open_wide(8, 3);
-	lend(PLACES);
+	lend();
 	assert_int_equal(oae_window_limit(&l), 3);
 	open_wide(3, 8);
-	lend(PLACES);
+	lend();
 	assert_int_equal(oae_window_limit(&l), 3);
 	open_wide(8, 1);
-	lend(PLACES);
+	lend();
 	assert_int_equal(oae_window_limit(&l), 1);
 }
 
@@ -63,7 +63,7 @@ TEST(test_places)
 	post_some(2, 2);
 	assert_null(offered(2));
 	assert_int_equal(oae_link_lacks(&l), PLACES);
-	lend(PLACES);
+	lend();
 	assert_non_null(offered(2));
 	assert_int_equal(oae_link_lacks(&l), 0);
 	/* What went out before is where it was. */
@@ -91,7 +91,7 @@ TEST(test_places_for)
 	assert_false(lacks_for(BUT(o, f.seq--)));
 	assert_false(lacks_for(BUT(o, f.seq++, f.src_ltag++)));
 	assert_false(lacks_for(BUT(o, f.seq++, f.dst_ltag++)));
-	lend(1);
+	lend();
 	assert_false(lacks_for(BUT(o, f.seq++)));
 	open_wide(PLACES, 1);
 	o = slice(0, OAE_F_LAST);
@@ -120,7 +120,7 @@ WINDOW_TEST(test_more)
 	/* The same of what is offered again. */
 	for (i = 1; i < PLACES; i++)
 		refuse_number(l.tx + i, OAE_R_BUSY);
-	ready(l.tx + PLACES);
+	ready();
 	assert_in_range(a.nsends, 2, PLACES - 2);
 	assert_true(oae_link_more(&l));
 	n = a.nsends;
@@ -478,15 +478,15 @@ TEST(test_lend_held)
 	u64 digest;
 
 	open_wide(PLACES, PLACES);
-	take(1, OAE_MESSAGE, 1);
-	lend(1);
+	take(1, OAE_MESSAGE);
+	lend();
 	commit_to(1);
 	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
 
 	open_wide(PLACES, PLACES);
 	rcv(slice(0, OAE_F_LAST | OAE_F_EXPRESS));
 	digest = sent(OAE_REFLECT)->frame.reflect.digest;
-	lend(1);
+	lend();
 	rcv(BUT(slice(0, OAE_F_LAST | OAE_F_EXPRESS), f.seq--));
 	assert_true(sent(OAE_REFLECT)->frame.reflect.digest == digest);
 	assert_int_equal(sent(OAE_REFLECT)->frame.reflect.first, 77);
@@ -503,7 +503,7 @@ TEST(test_lend_offered)
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_int_equal(l.tx, 0);
 	post(&y, 1, 0);
-	lend(1);
+	lend();
 	reflect(1);
 	assert_true(ended(&y, OAE_COMMITTED));
 }
@@ -531,7 +531,7 @@ WINDOW_TEST(test_reclaim)
 	assert_ptr_equal(reclaim(), pair);
 
 	open_window(state);
-	take(2, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE);
 	assert_null(reclaim());
 
 	open_window(state);

@@ -5,12 +5,12 @@
 /* CLOSE does not wait for what is held above a number that was refused. */
 WINDOW_TEST(test_close)
 {
-	take(2, OAE_MESSAGE, 1);
-	take(1, OAE_MESSAGE, 0);
+	take(2, OAE_MESSAGE);
+	take_settling(1, OAE_MESSAGE);
 	close_link();
 	assert_non_null(sent(OAE_CLOSE));
 	/* The peer gives the number up. */
-	take(1, OAE_VOID, 0);
+	take(1, OAE_VOID);
 	assert_non_null(sent(OAE_REFLECT));
 }
 
@@ -30,7 +30,7 @@ WINDOW_TEST(test_killed)
 /* But a peer that closes is answered only when nothing is held. */
 WINDOW_TEST(test_peer_closes)
 {
-	take(1, OAE_MESSAGE, 1);
+	take(1, OAE_MESSAGE);
 	rcv(frame(OAE_CLOSE));
 	assert_null(sent(OAE_CLOSE_ACK));
 	commit_to(1);
@@ -40,7 +40,7 @@ WINDOW_TEST(test_peer_closes)
 /* A verb is being computed, and both ends close: the peer is probed as always. */
 WINDOW_TEST(test_close_computing)
 {
-	take(1, OAE_VERB, PLACES);
+	take(1, OAE_VERB);
 	close_link();
 	rcv(frame(OAE_CLOSE));
 	assert_null(sent(OAE_CLOSE_ACK));

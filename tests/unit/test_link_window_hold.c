@@ -10,9 +10,9 @@ WINDOW_TEST(test_delivered_in_order)
 	const struct oae_op *o;
 	u32 rx = l.rx;
 
-	take(2, OAE_MESSAGE, PLACES);
+	take(2, OAE_MESSAGE);
 	assert_int_equal(sent(OAE_REFLECT)->frame.seq, rx + 2);
-	take(1, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE);
 	commit_to(2);
 	assert_int_equal(count_op(OAE_OP_DELIVER), 2);
 	o = op(OAE_OP_DELIVER);
@@ -25,14 +25,14 @@ WINDOW_TEST(test_impossible)
 {
 	unsigned int i;
 
-	take(2, OAE_MESSAGE, PLACES);
+	take(2, OAE_MESSAGE);
 	commit_to(2);
 	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
 	assert_false(op(OAE_OP_DELIVER));
 
 	open_window(state);
 	for (i = 1; i <= PLACES; i++)
-		take(i, OAE_MESSAGE, PLACES);
+		take(i, OAE_MESSAGE);
 	commit_to(PLACES + 1);
 	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
 	assert_false(op(OAE_OP_DELIVER));
@@ -40,8 +40,8 @@ WINDOW_TEST(test_impossible)
 
 WINDOW_TEST(test_held_lost)
 {
-	take(1, OAE_MESSAGE, PLACES);
-	take(2, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE);
+	take(2, OAE_MESSAGE);
 	renamed();
 	assert_int_equal(noted(OAE_N_HELD_LOST), 2);
 }
@@ -49,12 +49,12 @@ WINDOW_TEST(test_held_lost)
 /* Nothing counts as nothing. */
 WINDOW_TEST(test_void_held)
 {
-	take(1, OAE_VOID, 0);
+	take(1, OAE_VOID);
 	assert_non_null(sent(OAE_REFLECT));
 	assert_int_equal(noted(OAE_N_HELD), 0);
 	assert_false(op(OAE_OP_KEEP));
 	/* What it has replaced may come late. */
-	take(1, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE);
 	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
 	assert_int_equal(a.nsends, 0);
 	commit_to(1);
@@ -62,8 +62,8 @@ WINDOW_TEST(test_void_held)
 
 	/* With a window of one it is the same. */
 	open_link(state);
-	take(1, OAE_MESSAGE, 1);
-	take(1, OAE_VOID, 0);
+	take(1, OAE_MESSAGE);
+	take(1, OAE_VOID);
 	assert_int_equal(noted(OAE_N_DROPPED), 1);
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_VOID);
 	commit_to(1);
@@ -76,16 +76,16 @@ TEST(test_not_in_window)
 	struct oae_frame f;
 
 	open_wide(4, 4);
-	lend(PLACES);
-	take(5, OAE_MESSAGE, PLACES);
+	lend();
+	take(5, OAE_MESSAGE);
 	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
-	take(2, OAE_SWAP, PLACES);
+	take(2, OAE_SWAP);
 	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
 	f = slice(0, OAE_F_LAST | OAE_F_EXPRESS);
 	f.seq++;
 	rcv(f);
 	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
-	take(4, OAE_MESSAGE, PLACES);
+	take(4, OAE_MESSAGE);
 	assert_non_null(sent(OAE_REFLECT));
 }
 
@@ -101,39 +101,39 @@ static void assert_reflects(u32 above)
 	assert_int_equal(noted(OAE_N_REFLECTED_AGAIN), 1);
 }
 
-/* What is held waits for the peer, but not above what the reader here holds up. */
+/* What is held waits for the peer, but not above what is refused here for now. */
 WINDOW_TEST(test_held_stalls)
 {
-	take(2, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE);
 	assert_reflects(2);
-	take(3, OAE_MESSAGE, PLACES);
+	take(3, OAE_MESSAGE);
 	assert_reflects(2);
 
 	open_window(state);
-	take(2, OAE_MESSAGE, 1);
-	take(1, OAE_MESSAGE, 0);
+	take(2, OAE_MESSAGE);
+	take_settling(1, OAE_MESSAGE);
 	assert_refused(1, OAE_R_BUSY);
 	fire_at(now + 50 * MS);
 	assert_int_equal(a.nsends, 0);
-	read_one(1);
+	words_free();
 	assert_reflects(2);
 
-	/* Nor if no reader will make room any more: the peer puts nothing there, once it hears. */
+	/* Nor if this end closes: the peer puts nothing there, once it hears. */
 	open_window(state);
-	take(2, OAE_MESSAGE, 1);
-	take(1, OAE_MESSAGE, 0);
+	take(2, OAE_MESSAGE);
+	take_settling(1, OAE_MESSAGE);
 	close_link();
 	assert_non_null(sent(OAE_CLOSE));
 	fire_at(now + 50 * MS);
 	assert_non_null(sent(OAE_CLOSE));
 	assert_null(sent(OAE_REFLECT));
-	take(1, OAE_VOID, 0);
+	take(1, OAE_VOID);
 	assert_reflects(1);
 
 	/* But CLOSE is not repeated to a peer that closes, too. */
 	open_window(state);
-	take(2, OAE_MESSAGE, 1);
-	take(1, OAE_MESSAGE, 0);
+	take(2, OAE_MESSAGE);
+	take_settling(1, OAE_MESSAGE);
 	close_link();
 	rcv(frame(OAE_CLOSE));
 	assert_null(sent(OAE_CLOSE_ACK));
@@ -152,26 +152,26 @@ static void reflects_in_vain(void)
 	}
 }
 
-/* What the reader holds up for long is not given up, however often it was reflected before. */
+/* What a refusal here holds up for long is not given up, however often it was reflected before. */
 WINDOW_TEST(test_held_up)
 {
-	take(2, OAE_MESSAGE, 1);
+	take(2, OAE_MESSAGE);
 	reflects_in_vain();
-	take(1, OAE_MESSAGE, 0);
+	take_settling(1, OAE_MESSAGE);
 	fire_at(now + cfg.dead / 2);
 	assert_int_equal(l.state, OAE_OPEN);
-	take(1, OAE_VOID, 0);
+	take(1, OAE_VOID);
 	fire_at(now + cfg.dead / 2);
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_non_null(sent(OAE_REFLECT));
 
 	/* Nor what is refused in the midst, since this end closes. */
 	open_window(state);
-	take_slice(1, 0, 0, PLACES);
-	take(2, OAE_MESSAGE, PLACES);
+	take_slice(1, 0, 0);
+	take(2, OAE_MESSAGE);
 	reflects_in_vain();
 	close_link();
-	take_slice(1, 1, OAE_F_LAST, PLACES);
+	take_slice(1, 1, OAE_F_LAST);
 	assert_refused(1, OAE_R_BUSY);
 	fire_at(now + cfg.dead / 2);
 	assert_int_equal(l.state, OAE_OPEN);
@@ -182,9 +182,9 @@ WINDOW_TEST(test_resolved)
 {
 	u32 rx = l.rx;
 
-	take(1, OAE_MESSAGE, PLACES);
-	take(2, OAE_MESSAGE, PLACES);
-	take(3, OAE_MESSAGE, PLACES);
+	take(1, OAE_MESSAGE);
+	take(2, OAE_MESSAGE);
+	take(3, OAE_MESSAGE);
 	port_down();
 	rcv(BUT(resolved(), f.tx += 2, f.sync.caps = PLACES - 1));
 	assert_int_equal(count_op(OAE_OP_DELIVER), 2);

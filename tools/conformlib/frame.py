@@ -12,9 +12,12 @@ from .xxh64 import xxh64
 
 VERSION = 2
 ETHERTYPE = 0x88B5
-HEADER = struct.Struct(">BBBBHBBIIIIIBBBBIIQ")      # 48 bytes
+HEADER = struct.Struct(">BBBBHBBIIIIIHBBIIQ")       # 48 bytes
 SYNC = struct.Struct(">QQIIIH34x")                  # 64 bytes
 MOST_SLICES = 64
+MOST_GRANT = 0xffff     # that a frame can say, in units of
+GRANT_UNIT = 256        # bytes
+SLICE_COST = 1024       # bytes that a slice costs beside its own (4.11)
 _DIGEST_AT = 40
 
 
@@ -41,6 +44,7 @@ class Op(enum.IntEnum):
 SYNCS = Op.SYNC, Op.SYNC_ACK, Op.SYNC_CHK
 QUESTIONS = Op.OFFER, Op.COMMIT, Op.ASK
 ANSWERS = Op.REFLECT, Op.ACK, Op.REFUSE, Op.READY, Op.DONE
+GRANTLESS = Op.HELLO, Op.NOLINK, Op.PATH
 
 
 class Kind(enum.IntEnum):
@@ -63,9 +67,10 @@ class Flag(enum.IntFlag):
 
 
 class Mark(enum.IntFlag):
-    """Marks of an answer, and of an OFFER (2.1)."""
+    """Marks of an answer, of an OFFER, and of a COMMIT (2.1)."""
     NOW = 0x01
     ANSWER = 0x02
+    BLOCKED = 0x04
 
 
 class Reason(enum.IntEnum):
@@ -148,6 +153,11 @@ def unpack(payload: bytes) -> List[bytes]:
     return messages
 
 
+def cost(slices: Sequence[bytes]) -> int:
+    """What slices of a message, or a pack, cost (4.11)."""
+    return sum(len(part) + SLICE_COST for part in slices)
+
+
 @dataclasses.dataclass
 class Frame:        # pylint: disable=too-many-instance-attributes
     """A frame behind its Ethernet header; `number` is pn of a question, ack of an answer."""
@@ -162,7 +172,7 @@ class Frame:        # pylint: disable=too-many-instance-attributes
     tx: int = 0
     rx: int = 0
     seq: int = 0
-    room: int = 0
+    grant: int = 0
     reason: int = 0
     marks: int = 0
     number: int = 0
@@ -171,8 +181,8 @@ class Frame:        # pylint: disable=too-many-instance-attributes
     def pack(self) -> bytes:
         """Its bytes, with the digest; struct.error: a field is out of its range."""
         head = HEADER.pack(VERSION << 4, self.op, self.vc, self.flags, len(self.payload), self.slice,
-                           self.kind, self.src_ltag, self.dst_ltag, self.tx, self.rx, self.seq, 0,
-                           self.room, self.reason, self.marks, self.number, self.map, 0)
+                           self.kind, self.src_ltag, self.dst_ltag, self.tx, self.rx, self.seq,
+                           self.grant, self.reason, self.marks, self.number, self.map, 0)
         return seal(head + self.payload)
 
     @classmethod
@@ -180,19 +190,20 @@ class Frame:        # pylint: disable=too-many-instance-attributes
         """The frame of these bytes, which has no VIA; BadFrame says what is wrong."""
         if len(raw) < HEADER.size:
             raise BadFrame("bad_short")
-        (first, op, vc, flags, length, part, kind, src, dst, tx, rx, seq, zero, room, reason, marks,
+        (first, op, vc, flags, length, part, kind, src, dst, tx, rx, seq, grant, reason, marks,
          number, heard, digest) = HEADER.unpack_from(raw)
         payload = raw[HEADER.size:]
         for wrong, counter in ((first >> 4 != VERSION, "bad_version"), (flags & 0x90, "bad_flags"),
                                (op not in list(Op), "bad_opcode"),
                                (first & 15 or flags & Flag.VIA, "bad_hlen"),
                                (len(payload) < length, "bad_short"),
-                               (len(payload) > length, "bad_long"), (zero, "bad_field"),
+                               (len(payload) > length, "bad_long"),
+                               (grant and op in GRANTLESS, "bad_field"),
                                (flags & Flag.AUTH, "bad_auth"),
                                (frame_digest(raw[:HEADER.size], payload) != digest, "bad_digest")):
             if wrong:
                 raise BadFrame(counter)
-        return cls(op, payload, vc, flags, part, kind, src, dst, tx, rx, seq, room, reason, marks,
+        return cls(op, payload, vc, flags, part, kind, src, dst, tx, rx, seq, grant, reason, marks,
                    number, heard)
 
     def __str__(self) -> str:
@@ -200,7 +211,7 @@ class Frame:        # pylint: disable=too-many-instance-attributes
         return (f"{name} vc {self.vc} {self.src_ltag:08x}>{self.dst_ltag:08x} tx {self.tx} rx {self.rx} "
                 f"seq {self.seq} slice {self.slice} kind {self.kind} flags {self.flags:02x} "
                 f"reason {self.reason} marks {self.marks} no {self.number} map {self.map:x} "
-                f"room {self.room}, {len(self.payload)} bytes")
+                f"grant {self.grant}, {len(self.payload)} bytes")
 
 
 @dataclasses.dataclass

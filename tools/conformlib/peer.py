@@ -3,6 +3,7 @@
 
 It takes and gives messages, several under way. It takes packs if caps says so, and makes none. It has
 neither halves nor regions, and one path. What it hears is handled in step(), which also does what time asks for.
+What it has received is read at once, or now and then: until then that takes of what it grants.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import time
 from typing import Dict, List, Optional, Set
 
 from .cable import until
-from .frame import (FOR_NOW, QUESTIONS, SYNCS, Flag, Frame, Kind, Mark, Op, Reason, Stand, add, cut,
-                    distance, reflection, unpack)
+from .frame import (FOR_NOW, GRANT_UNIT, MOST_GRANT, QUESTIONS, SYNCS, Flag, Frame, Kind, Mark, Op,
+                    Reason, Stand, add, cost, cut, distance, reflection, unpack)
 from .run import End, random_bits
 from .tap import Failed, check
 
@@ -67,16 +68,34 @@ class Gather:
         """A bit for each slice that is here."""
         return sum(1 << n for n in self.slices)
 
+    @property
+    def cost(self) -> int:
+        """What of it is here in this run costs."""
+        return 0 if self.kept or self.kind == Kind.VOID else cost(list(self.slices.values()))
+
     def whole(self) -> List[bytes]:
         """All slices."""
         return [self.slices[n] for n in range(len(self.slices))]
 
 
 class Peer(End):        # pylint: disable=too-many-instance-attributes
-    """An end of a link. received: the messages that came, in order; counts: what has happened."""
+    """An end of a link. received: the messages that came, in order; counts: what has happened.
 
-    def __init__(self, *where, **how):
+    rcvbuf is what unread and held messages may cost; read_every: s from one reading of all to the next.
+    """
+
+    def __init__(self, *where, rcvbuf: int = 262144, read_every: float = 0.0, **how):
         super().__init__(*where, **how)
+        self.rcvbuf, self.read_every = rcvbuf, read_every
+        self._unread = 0                    # what that costs
+        self._read_at = 0.0
+        self._granted = rcvbuf              # above rx
+        self._owes_ready = False
+        self._costs: Dict[int, int] = {}    # of numbers above the peer's rx that are charged
+        self._may_cost = 0                  # what the peer grants for all of them
+        self._blocked = self._said_blocked = False
+        self._say_blocked_at = 0.0
+        self._free()
         self.state = "CLOSED"
         self.closing = self.peer_closing = False
         self.received: List[bytes] = []
@@ -163,7 +182,62 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         frame = self.cable.recv(min(limit, self._wake()))
         if frame is not None and frame.vc == self.vc:
             self._handle(frame)
-        self._timer(time.monotonic())
+        now = time.monotonic()
+        if now >= self._read_at:
+            self._read(now)
+        self._timer(now)
+
+    # --- credit (4.11)
+
+    def _read(self, now: float) -> None:
+        """Read all; READY if the peer waits for that."""
+        self._read_at = now + self.read_every
+        self._unread = 0
+        self._free()
+        if self._owes_ready and self.grant and self.state == "OPEN":
+            self._owes_ready = False
+            self._count("READY")
+            self.send(Op.READY)
+
+    def _free(self) -> None:
+        """Grant what rcvbuf leaves, if that is more than is granted already."""
+        self._granted = max(self._granted, self.rcvbuf - self._unread)
+        self.grant = min(self._granted // GRANT_UNIT, MOST_GRANT)
+
+    def _check_granted(self, frame: Frame, gather: Gather) -> None:
+        """Failed: the peer offers a slice that is not here, and was not granted."""
+        if frame.kind == Kind.VOID or frame.slice in gather.slices:
+            return
+        gathered = sum(other.cost for other in self._gathers.values())
+        check(gathered + cost([frame.payload]) <= self._granted or gathered == gather.cost and self.grant,
+              gathered, "bytes are here, granted are", self._granted, "there came", frame)
+
+    def _granted_in(self, frame: Frame) -> None:
+        """Take what a frame of the run grants, after its rx."""
+        if frame.rx == self._confirmed:
+            self._may_cost = max(self._may_cost, frame.grant * GRANT_UNIT)
+
+    def _delivered_upto(self, number: int) -> None:
+        """The peer has delivered up to that number, and grants so much less above it."""
+        while self._confirmed != number:
+            self._confirmed = add(self._confirmed, 1)
+            self._may_cost = max(0, self._may_cost - self._costs.pop(self._confirmed, 0))
+
+    def _may_give(self, slices: List[bytes]) -> bool:
+        charged = sum(self._costs.values())
+        return charged + cost(slices) <= self._may_cost or not charged and self._may_cost >= GRANT_UNIT
+
+    def _say_blocked(self) -> None:
+        """Once nothing is in flight, and now and then as READY may be lost."""
+        if self._lanes or self._said_blocked:
+            return
+        self._said_blocked = True
+        self._count("blocked")
+        self._say_blocked_at = time.monotonic() + 8 * PTO
+        self._say_commit(Flag.WANT_DONE)
+
+    def _say_commit(self, flags: int = 0) -> None:
+        self.send(Op.COMMIT, flags=flags, marks=Mark.BLOCKED if self._blocked else 0)
 
     # --- time (4.4)
 
@@ -176,6 +250,10 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         if self.state != "OPEN":
             return self._sync_at
         times = [time.monotonic() + MOST_PTO]
+        if self._unread:
+            times.append(self._read_at)
+        if self._said_blocked:
+            times.append(self._say_blocked_at)
         if self._asking():
             times.append(self._next_ask)
         if any(gather.held for gather in self._gathers.values()):
@@ -193,6 +271,9 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
             return
         if self._asking() and now >= self._next_ask:
             self._ask_again(now)
+        if self._said_blocked and now >= self._say_blocked_at and self.state == "OPEN":
+            self._said_blocked = False
+            self._give()
         held = sorted((n for n, gather in self._gathers.items() if gather.held),
                       key=lambda n: distance(n, self.rx))
         if held and now >= self._reflect_at:
@@ -217,7 +298,7 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         if lane is not None and not lane.parked:
             self._ask(number, lane)
         else:
-            self.send(Op.COMMIT, flags=Flag.WANT_DONE)
+            self._say_commit(Flag.WANT_DONE)
 
     def _moved(self) -> None:
         """The wait for an answer begins anew."""
@@ -271,7 +352,7 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
             return
         if names and frame.op in (Op.SYNC, Op.SYNC_ACK):
             self._learn(frame)
-            self._resolve(frame.tx, frame.rx)
+            self._resolve(frame)
             self.send_sync(Op.SYNC_ACK)
             self._give()
         elif frame.op == Op.SYNC or names and frame.op == Op.SYNC_CHK:
@@ -282,9 +363,9 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
     def _learn(self, frame: Frame) -> None:
         self._stand = self.learn(frame)
 
-    def _resolve(self, tx: int, rx: int) -> None:
+    def _resolve(self, frame: Frame) -> None:
         """Compare where the peer stands with where this end does, and be OPEN; Failed: that cannot be."""
-        stand = self._stand
+        stand, tx, rx = self._stand, frame.tx, frame.rx
         old_rx = self.rx
         if stand.peer_inc != self.inc:
             tx, rx = stand.start, self.start
@@ -303,7 +384,12 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
                          if gather.kind == Kind.MESSAGE and len(gather.slices) > 1}
         for gather in self._gathers.values():
             gather.kept = True
+        # What is not delivered there is, before any other frame of this run is heard.
+        self._may_cost = max(0, frame.grant * GRANT_UNIT - sum(
+            self._costs.get(add(rx, n + 1), 0) for n in range(distance(self.tx, rx))))
+        self._costs.clear()
         self._confirmed = self.tx
+        self._said_blocked = self._owes_ready = False
         back = [self._lanes[number].message for number in
                 sorted(self._lanes, key=lambda n: distance(n, self.tx)) if self._lanes[number].message]
         self._lanes.clear()
@@ -326,7 +412,7 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         if self.state == "SYNC_RECD" and ours and self._stand and \
                 frame.op in (Op.OFFER, Op.ASK, Op.COMMIT):
             self._count("data overtook SYNC_ACK")
-            self._resolve(frame.tx, frame.rx)
+            self._resolve(frame)
         if self.state != "OPEN" or not ours:
             return
         if frame.op == Op.CLOSE_ACK:
@@ -349,14 +435,18 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         ahead = distance(frame.rx, self.tx)
         check(ahead <= 0, "the peer has delivered what is not committed:", frame)
         if distance(frame.rx, self._confirmed) > 0:
-            self._confirmed = frame.rx
+            self._delivered_upto(frame.rx)
             self._moved()
+        self._granted_in(frame)
 
     def _deliver_upto(self, number: int) -> None:
         while self.rx != number:
             gather = self._gathers.pop(add(self.rx, 1), None)
             check(gather is not None and gather.held, "committed, and not held:", number, self)
             self.rx = add(self.rx, 1)
+            self._unread += gather.cost
+            self._granted = max(0, self._granted - gather.cost)
+            self._free()
             if gather.kind == Kind.PACK:
                 self._count("packs")
                 self.received += unpack(gather.slices[0])
@@ -373,6 +463,8 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
     def _question(self, frame: Frame) -> None:
         if frame.op == Op.COMMIT:
             newest = self.heard.hear(frame.number)
+            if frame.marks & Mark.BLOCKED:
+                self._owes_ready = not self.grant
             if frame.flags & Flag.WANT_DONE:
                 self.send(Op.DONE, newest=newest)
             return
@@ -427,6 +519,7 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
             self._count("bad_slice")
             return
         newest = self.heard.hear(frame.number)
+        self._check_granted(frame, gather)
         gather.slices.setdefault(frame.slice, frame.payload)
         if frame.flags & Flag.LAST:
             gather.last = frame.slice
@@ -463,10 +556,17 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
                 return
         most = min(self.window, self.peer.window)
         parked = any(lane.parked for lane in self._lanes.values())
+        self._blocked = False
         while self._queue and len(self._lanes) < most and not parked:
+            slices = cut(self._queue[0].data, self.slice_size)
+            if not self._may_give(slices):
+                self._blocked = True
+                self._say_blocked()
+                break
             message = self._queue.pop(0)
+            self._said_blocked = False
             number = add(self.tx, len(self._lanes) + 1)
-            slices = cut(message.data, self.slice_size)
+            self._costs[number] = cost(slices)
             lane = self._lanes[number] = Lane(message, slices)
             lane.first = add(self.asked, 1)
             self._offer(number, lane, range(len(slices)))
@@ -501,18 +601,18 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         if self.state != "OPEN" or frame.op == Op.DONE:
             return
         if frame.op == Op.READY:
+            self._said_blocked = False
             for number, lane in self._lanes.items():
-                if distance(frame.seq, number) >= 0:
-                    lane.ready = True
-                    if lane.parked:
-                        lane.parked = False
-                        self._offer(number, lane, range(len(lane.slices)))
+                lane.ready = True
+                if lane.parked:
+                    lane.parked = False
+                    self._offer(number, lane, range(len(lane.slices)))
             return
         lane = self._lanes.get(frame.seq)
         if lane is None:
             if frame.op == Op.REFLECT and distance(self.tx, frame.seq) >= 0 > \
                     distance(self._confirmed, frame.seq):
-                self.send(Op.COMMIT, flags=Flag.WANT_DONE)
+                self._say_commit(Flag.WANT_DONE)
             return
         if frame.kind != lane.kind or distance(frame.number, lane.first) < 0:
             self._count("old_content")
@@ -520,6 +620,8 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         if frame.op == Op.REFLECT:
             check(frame.payload == reflection(lane.slices), "mismatch:", frame)
             lane.reflected, lane.parked = True, False
+            if lane.kind == Kind.VOID:
+                self._costs.pop(frame.seq, None)
             self._commit()
         elif not lane.reflected:
             (self._refused if frame.op == Op.REFUSE else self._missing)(frame, lane)
@@ -577,7 +679,7 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         self._moved()
         self._give()
         if self.asked == asked:
-            self.send(Op.COMMIT)
+            self._say_commit()
 
 
 def new_peer(cable, vc: int, **how) -> Peer:

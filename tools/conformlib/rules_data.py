@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sections 4.1 to 4.4, 4.11 and 4.16: messages, express, timers, the window, the numbers of frames."""
 
-from .frame import QUESTIONS, Flag, Kind, Mark, Op, Reason, add, reflection
+from .frame import GRANT_UNIT, QUESTIONS, Flag, Kind, Mark, Op, Reason, add, cost, reflection
 from .script import is_now
 from .tap import check, rule
 
@@ -113,7 +113,7 @@ def parked(test):
     parts = link.gather()
     link.send(Op.REFUSE, newest=True, seq=add(link.rx, 1), reason=Reason.BUSY)
     link.silent(Op.OFFER)
-    link.send(Op.READY, seq=add(link.rx, 1))
+    link.send(Op.READY)
     check(link.gather() == parts, "other slices")
     link.take(parts)
     test.ends(link, number, "committed")
@@ -125,13 +125,13 @@ def ready_first(test):
     test.attach(link)
     post(test, link, b"soon")
     parts = link.gather()
-    link.send(Op.READY, seq=add(link.rx, 1))
+    link.send(Op.READY)
     link.send(Op.REFUSE, newest=True, seq=add(link.rx, 1), reason=Reason.BUSY)
     check(link.gather() == parts, "other slices")
     link.take(parts)
 
 
-@rule("4.1", "a parked transaction is offered again without READY, of a message LAST alone")
+@rule("4.1", "a parked transaction is offered again without READY, all slices")
 def parked_timer(test):
     test.quick()
     link = test.open()
@@ -139,10 +139,7 @@ def parked_timer(test):
     post(test, link, LONG)
     parts = link.gather()
     link.send(Op.REFUSE, newest=True, seq=add(link.rx, 1), reason=Reason.BUSY)
-    last = link.expect(Op.OFFER)
-    check(last.slice == len(parts) - 1 and last.flags & Flag.LAST, "slice", last.slice)
-    link.send(Op.ACK, (1 << last.slice).to_bytes(8, "big"), newest=True, seq=last.seq)
-    link.expect(Op.OFFER, lambda frame: frame.slice == 0)
+    check(link.gather() == parts, "other slices")
 
 
 @rule("4.1", "REFLECT that says something else: mismatch, and the end freezes")
@@ -316,29 +313,6 @@ def too_big(test):
     link.reflected(link.offer(b"", kind=Kind.VOID), kind=Kind.VOID)
     link.commit()
     link.message(bytes(2000))
-
-
-@rule("4.2", "no room: REFUSE with BUSY, and READY once there is")
-def no_room(test):
-    test.knobs(rcvbuf=4096)
-    link = test.open()
-    test.attach(link)
-    taken = 0
-    while True:
-        slices = link.offer(bytes([taken]) * 1000)
-        answer = link.expect_any(lambda frame: frame.op in (Op.REFLECT, Op.REFUSE))
-        if answer.op == Op.REFUSE:
-            break
-        link.commit()
-        taken += 1
-    check(answer.reason == Reason.BUSY and taken, answer)
-    ask(link)
-    check(link.expect(Op.REFUSE).reason == Reason.BUSY, "another reason")
-    check(len(test.messages_of(link)) == taken, "other messages")
-    ready = link.expect(Op.READY)
-    check(ready.seq == add(link.tx, 1) or ready.seq - link.tx & 0xffffffff <= link.peer.window, ready)
-    link.offer(b"".join(slices))
-    link.reflected(slices)
 
 
 @rule("4.2", "VOID takes the place of what is gathered or held; what comes of that then is dropped: old_content")
@@ -552,6 +526,178 @@ def passed(test):
                   map=heard, marks=Mark.NOW)
     again = link.expect(Op.OFFER, lambda frame: frame.seq == first.seq)
     check(again.payload == first.payload and again.number != lost, again)
+
+
+# --- 4.11 Credit
+
+PART = bytes(1000)
+COST = cost([PART])
+
+
+def granted(grant):
+    """Bytes, as a frame says them."""
+    return grant // GRANT_UNIT
+
+
+def asked(link, grant, marks=0):
+    """COMMIT with WANT_DONE, and the DONE that says what is granted."""
+    number = link.send(Op.COMMIT, flags=Flag.WANT_DONE, marks=marks).number
+    answer = link.expect(Op.DONE, lambda frame: frame.number == number)
+    check(answer.rx == link.tx and answer.grant == granted(grant), answer, "should grant", granted(grant))
+
+
+@rule("4.11", "each frame says what rcvbuf leaves beside what is unread; a slice costs its bytes and 1024")
+def grants(test):
+    test.knobs(rcvbuf=8192)
+    link = test.open()
+    test.attach(link)
+    check(link.probe().grant == granted(8192), "what the SYNC_ACK grants")
+    slices = link.offer(PART)
+    check(link.reflected(slices).grant == granted(8192), "what is held is above rx")
+    link.commit()
+    asked(link, 8192 - COST)
+    slices = link.offer(PART + PART)
+    link.reflected(slices)
+    link.commit()
+    asked(link, 8192 - COST - cost(slices))
+    test.messages_of(link)
+    asked(link, 8192)
+
+
+@rule("4.11", "when a number is delivered the grant falls by no more than it costs, though rcvbuf is lower now")
+def grants_less(test):
+    test.knobs(rcvbuf=16384)
+    link = test.open()
+    test.attach(link)
+    asked(link, 16384)
+    test.knobs(rcvbuf=4096)
+    link.message(PART)
+    asked(link, 16384 - COST)
+    test.messages_of(link)
+
+
+@rule("4.2", "a slice that would cost more than was granted is dropped: not_granted, and not answered")
+def not_granted(test):
+    test.knobs(rcvbuf=4096)
+    link = test.open()
+    test.attach(link)
+    one, other = add(link.tx, 1), add(link.tx, 2)
+    link.reflected(link.offer(PART, one), one)
+    long = [bytes(1400), bytes(1400)]
+    counted(test, "not_granted", lambda: [link.cable.send(link.offer_frame(other, 1, long)), link.silent()])
+    link.commit()
+    check(test.messages_of(link) == [PART], "another message")
+    asked(link, 4096)
+    for part in 0, 1:       # which costs more than 4096
+        link.cable.send(link.offer_frame(other, part, long))
+    link.reflected(long, other)
+
+
+@rule("4.11", "nothing is granted: a COMMIT with BLOCKED is owed a READY, which comes once a reader makes room")
+def owes_ready(test):
+    test.knobs(rcvbuf=4096)
+    link = test.open()
+    test.attach(link)
+    link.message(bytes(4000))
+    asked(link, 0)
+    asked(link, 0, Mark.BLOCKED)
+    link.silent(Op.READY)
+    test.messages_of(link)
+    ready = link.expect(Op.READY)
+    check(ready.rx == link.tx and ready.grant == granted(4096) and not ready.seq, ready)
+    asked(link, 4096, Mark.BLOCKED)
+    link.message(PART)
+    test.messages_of(link)
+    link.silent(Op.READY)
+
+
+def open_granting(test, grant):
+    """A link whose peer is granted so many bytes, and has a program."""
+    link = test.stranger(start=0xfffffff0)
+    link.grant = granted(grant)
+    link.open()
+    test.attach(link)
+    return link
+
+
+def blocked(link):
+    """The COMMIT that says so."""
+    return link.expect(Op.COMMIT, lambda frame: frame.marks == Mark.BLOCKED and frame.flags == Flag.WANT_DONE)
+
+
+@rule("4.11", "no number is given beyond what is granted; once nothing is in flight: COMMIT, BLOCKED, WANT_DONE")
+def charged(test):
+    link = open_granting(test, 2 * COST + GRANT_UNIT)
+    numbers = [post(test, link, PART) for _ in range(3)]
+    parts = [link.gather(add(link.rx, n)) for n in (1, 2)]
+    link.silent(Op.OFFER, Op.COMMIT)
+    for n in 0, 1:
+        link.reflect(parts[n], add(link.rx, n + 1))
+    while (frame := blocked(link)).tx != add(link.rx, 2):
+        pass
+    link.rx = frame.tx
+    link.send(Op.DONE, newest=True)
+    link.take()
+    test.ends(link, numbers[-1], "committed")
+
+
+@rule("4.11", "blocked, and DONE grants nothing: it waits for READY")
+def ready_grants(test):
+    link = open_granting(test, 0)
+    post(test, link, PART)
+    blocked(link)
+    link.send(Op.DONE, newest=True)
+    link.silent(Op.OFFER, Op.COMMIT)
+    link.grant = granted(COST) + 1
+    link.send(Op.READY)
+    check(link.take() == PART, "another message")
+
+
+@rule("4.11", "READY may be lost: the COMMIT with BLOCKED is sent again")
+def blocked_again(test):
+    test.quick()
+    link = open_granting(test, 0)
+    post(test, link, PART)
+    for _ in range(3):
+        blocked(link)
+        link.send(Op.DONE, newest=True)
+
+
+@rule("4.11", "what was granted above another rx does not count; of two grants above one the larger does")
+def grants_above(test):
+    link = open_granting(test, COST + GRANT_UNIT)
+    for _ in range(3):
+        post(test, link, PART)
+    link.reflect(link.gather())
+    link.rx = blocked(link).tx
+    link.send(Op.DONE, newest=True, grant=0)
+    link.send(Op.READY, rx=add(link.rx, -1), grant=0xffff)
+    link.silent(Op.OFFER)
+    link.send(Op.READY, grant=granted(2 * COST) + 1)
+    link.send(Op.READY, grant=0)
+    parts = [link.gather(add(link.rx, n)) for n in (1, 2)]
+    check(parts == [[PART], [PART]], "other messages")
+
+
+@rule("4.11", "if nothing is charged, and something granted, a content is given a number whatever it costs")
+def whatever(test):
+    link = open_granting(test, GRANT_UNIT)
+    post(test, link, LONG)
+    check(link.take() == LONG, "another message")
+
+
+@rule("4.11", "what became VOID is charged until that is reflected")
+def void_charged(test):
+    link = open_granting(test, 2 * COST)
+    number = post(test, link, PART)
+    link.gather()
+    test.far.cancel(vc=link.vc, number=number)
+    link.offered(kind=Kind.VOID)
+    post(test, link, PART + PART)
+    link.silent(Op.OFFER)
+    link.reflect([b""], kind=Kind.VOID)
+    link.rx = add(link.rx, 1)
+    check(link.take() == PART + PART, "another message")
 
 
 # --- 4.16 Numbers of frames

@@ -97,7 +97,7 @@ def bad_long(test):
     dropped(test, link, "bad_long", header(link) + b"\0" * 20)
 
 
-@rule("2.6", "bad_field: kind, room, reason, marks, slice, pn, map and byte 28 out of their range")
+@rule("2.6", "bad_field: kind, reason, marks, slice, pn and map out of their range; a NOLINK that grants")
 def bad_field(test):
     link = test.open()
     seq = add(link.tx, 1)
@@ -105,19 +105,20 @@ def bad_field(test):
     commit, ask = header(link), header(link, Op.ASK, seq=seq)
     sync = header(link, Op.SYNC, payload=link.stand().pack())
     dropped(test, link, "bad_field",
-            put(offer, 7, 5), put(commit, 7, 5), put(offer, 29, 1), put(commit, 29, 1),
-            put(offer, 30, 13), put(ask, 30, 13), put(offer, 31, 1), put(offer, 31, 0x80),
+            put(offer, 7, 5), put(commit, 7, 5), header(link, Op.NOLINK, grant=1),
+            header(link, Op.NOLINK, grant=256), header(link, Op.PATH, payload=bytes(32), grant=1),
+            put(offer, 30, 13), put(ask, 30, 13), put(offer, 31, 1), put(offer, 31, 4), put(commit, 31, 2),
             put(offer, 6, 64), put(commit, 31, 1), put(commit, 6, 1), put(ask, 6, 1), put(sync, 35, 1),
-            put(sync, 39, 1), put(offer, 39, 1), *(put(raw, 28, 1) for raw in (offer, commit, ask, sync)))
+            put(sync, 39, 1), put(offer, 39, 1))
 
 
-@rule("2.6", "bad_field: a room above 128, a REFUSE without a reason it may have, a SYNC without a src_ltag")
+@rule("2.6", "bad_field: a wrong length, a REFUSE without a reason it may have, a SYNC without a src_ltag")
 def bad_field_more(test):
     link = test.open()
     seq = add(link.tx, 1)
     reflect = header(link, Op.REFLECT, payload=bytes(16), seq=seq)
     refuse = header(link, Op.REFUSE, seq=seq, reason=Reason.BUSY)
-    dropped(test, link, "bad_field", put(reflect, 29, 129), put(reflect, 31, 2), put(refuse, 30, 0),
+    dropped(test, link, "bad_field", put(reflect, 31, 2), put(reflect, 31, 4), put(refuse, 30, 0),
             put(refuse, 30, 2), put(refuse, 30, Reason.POLICY), put(refuse, 30, 13),
             header(link, Op.SYNC, payload=link.stand().pack(), src_ltag=0),
             header(link, Op.REFLECT, payload=bytes(15), seq=seq),
@@ -206,7 +207,7 @@ def old_run(test):
                 header(link, Op.OFFER, payload=b"x", seq=seq, flags=Flag.LAST, **ltags),
                 header(link, Op.COMMIT, tx=seq, **ltags), header(link, Op.ASK, seq=seq, **ltags),
                 header(link, Op.REFLECT, payload=bytes(16), seq=seq, **ltags),
-                header(link, Op.DONE, rx=seq, **ltags), header(link, Op.READY, seq=seq, **ltags),
+                header(link, Op.DONE, rx=seq, **ltags), header(link, Op.READY, **ltags),
                 header(link, Op.CLOSE_ACK, **ltags))
 
 

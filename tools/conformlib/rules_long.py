@@ -16,13 +16,16 @@ def sums(datas):
     return [hashlib.sha256(data).hexdigest() for data in datas]
 
 
-def exchange(test, freezes, caps):
-    """All messages both ways with losses; the peer's programs and this end must agree on each."""
+def exchange(test, freezes, caps, **little):
+    """All messages both ways with losses; the peer's programs and this end must agree on each.
+
+    little: how little this end grants, see Peer.
+    """
     test.knobs(sndq=256)
     test.quick(stall_min_us=30000, stall_max_us=300000, keepalive_ms=500, dead_ms=20000)
     before = test.far.stats()
     chance = random.Random(test.seed)
-    link = new_peer(test.cable, test.vc(), caps=caps)
+    link = new_peer(test.cable, test.vc(), caps=caps, **little)
     test.attach(link)
     link.open()
     test.cable.loss = test.loss
@@ -98,3 +101,11 @@ def losses(test):
 @rule("4.5", "the same with packs of the peer, and freezes in between")
 def losses_and_freezes(test):
     exchange(test, 5, Stand.PACKS)
+
+
+@rule("4.11", "the same, and both ends grant little")
+def losses_and_little(test):
+    test.knobs(rcvbuf=4096)
+    link = exchange(test, 2, Stand.PACKS, rcvbuf=6000, read_every=0.02)
+    check(test.messages < 500 or link.counts.get("blocked") and link.counts.get("READY"),
+          "no end was ever blocked:", link.counts)

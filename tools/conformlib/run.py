@@ -5,7 +5,8 @@ import random
 from typing import Optional
 
 from .cable import Cable
-from .frame import ANSWERS, QUESTIONS, Flag, Frame, Mark, Op, Stand, add, distance
+from .frame import (ANSWERS, GRANTLESS, MOST_GRANT, QUESTIONS, Flag, Frame, Mark, Op, Stand, add,
+                    distance)
 
 _TOLD = 33          # an answer tells of so many questions
 
@@ -50,6 +51,7 @@ class End:      # pylint: disable=too-many-instance-attributes
         self.peer: Optional[Stand] = None       # what the peer said in its last SYNC*
         self.peer_ltag = 0
         self.tx, self.rx = start, 0
+        self.grant = MOST_GRANT     # of each frame
         self.ltag = self.asked = 0
         self.heard = Heard()
         self.new_run()
@@ -77,7 +79,7 @@ class End:      # pylint: disable=too-many-instance-attributes
         A question is the next one. newest: an answer in the event that heard the newest question.
         """
         fields = {"vc": self.vc, "src_ltag": self.ltag, "dst_ltag": self.peer_ltag, "tx": self.tx,
-                  "rx": self.rx}
+                  "rx": self.rx, "grant": 0 if op in GRANTLESS else self.grant}
         if op in QUESTIONS:
             self.asked = add(self.asked, 1)
             fields["number"] = self.asked

@@ -299,15 +299,12 @@ void end_run(struct world *w, struct end *e)
 	finish(w);
 }
 
-/* Places for unread transactions. */
+/* What the inbox has free, bytes: each message there costs more than that. */
 static u32 room(const struct world *w, const struct end *e)
 {
-	return e->unread < w->cfg->rcvbuf ? w->cfg->rcvbuf - e->unread : 0;
-}
+	u32 n = e->unread < w->cfg->rcvbuf ? w->cfg->rcvbuf - e->unread : 0;
 
-u32 h_room(struct h_event *ev)
-{
-	return room(ev->world, end_of(ev->end));
+	return n < ~0U / OAE_SLICE_COST ? n * OAE_SLICE_COST : ~0U;
 }
 
 /**
@@ -318,8 +315,6 @@ u32 h_room(struct h_event *ev)
  */
 void end_receive(struct world *w, struct end *e, const struct flight *p)
 {
-	u32 rx;
-
 	if (e->cabling && !paths_before(w, e, p))
 		return;
 	if (!e->tag) {
@@ -335,13 +330,13 @@ void end_receive(struct world *w, struct end *e, const struct flight *p)
 	}
 	if (p->f.opcode == OAE_OFFER && oae_link_lacks_for(&e->link, &p->f))
 		h_lend(&w->ev);
-	rx = oae_link_rx(&e->link);
 	oae_conn_rcv(&w->ev.conn, &p->f, room(w, e), w->now, &w->act);
 	finish(w);
 	/* A reader that takes no time has read what was delivered. */
-	if (!w->cfg->read_time && e->tag && oae_link_owes_room(&e->link) &&
-	    oae_link_rx(&e->link) != rx)
-		wheel_put(&w->wheel, w->now, EVENT_REF(KIND_READY, 0), end_index(w, e));
+	if (!w->cfg->read_time && e->tag && oae_link_owes_credit(&e->link)) {
+		oae_link_made_room(&e->link, room(w, e), w->now, begin(w, e));
+		finish(w);
+	}
 }
 
 /**
@@ -355,7 +350,7 @@ void end_accept(struct world *w, struct end *e, unsigned int cable,
 		const struct oae_frame *f)
 {
 	make_tag(w, e, cable);
-	oae_link_accept(&e->link, f, w->now, begin(w, e));
+	oae_link_accept(&e->link, f, room(w, e), w->now, begin(w, e));
 	finish(w);
 }
 
@@ -412,7 +407,7 @@ void end_ready(struct world *w, struct end *e)
 {
 	if (!e->tag)
 		return;
-	oae_link_drained(&e->link, room(w, e), w->now, begin(w, e));
+	oae_link_ready(&e->link, w->now, begin(w, e));
 	finish(w);
 }
 

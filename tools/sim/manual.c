@@ -129,7 +129,7 @@ const struct argp_option manual_options[] = {
 	{ "cancel", O_CANCEL, "P", 0, "Transactions whose writer is interrupted (0)", 5 },
 	{ "patience", O_PATIENCE, "T", 0, "Within this time (50us)", 5 },
 	{ "read-time", O_READ_TIME, "T", 0, "What a reader takes for one (0)", 5 },
-	{ "rcvbuf", O_RCVBUF, "N", 0, "Transactions unread before the end is BUSY (8)", 5 },
+	{ "rcvbuf", O_RCVBUF, "N", 0, "Transactions unread before the end grants no more (8)", 5 },
 
 	{ NULL, 0, NULL, 0, "Knobs of the module:", 6 },
 	{ "stall-min", O_STALL_MIN, "T", 0, "Least time until an answer is asked for (1ms)", 6 },
