@@ -100,7 +100,7 @@ void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a)
  * @l: the link
  * @seq: the last number that the peer has delivered; that is recorded already
  *
- * What is blocked waits for DONE though all is known to be delivered (protocol 4.11).
+ * A blocked link waits for DONE though all is known to be delivered (protocol 4.11).
  */
 void oae_offer_done(struct oae_link *l, u32 seq)
 {
@@ -655,7 +655,7 @@ void oae_offer_ready(struct oae_link *l, u64 now, struct oae_actions *a)
  * @now: ns
  * @a: actions
  *
- * What is under way has answers, and they say what is granted.
+ * Transactions under way have answers, which say what is granted.
  */
 void oae_offer_blocked(struct oae_link *l, u64 now, struct oae_actions *a)
 {

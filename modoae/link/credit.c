@@ -4,8 +4,8 @@
  * numbers above its rx. The initiator charges what these numbers cost, and the responder keeps
  * nothing beyond what it has granted. Pure, see link.h.
  *
- * What is granted is what the inbox has free. It falls only by the cost of what is delivered, so
- * nothing that was offered in time is refused.
+ * The grant is the free space of the inbox. Only the cost of deliveries makes it smaller, so
+ * nothing that was offered in time is dropped.
  */
 #include "link_int.h"
 
@@ -21,7 +21,7 @@ static void credit_less(u32 *credit, u32 cost)
 	*credit -= cost < *credit ? cost : *credit;
 }
 
-/* What is here of a number costs. Slices of an earlier run are of no number of this one yet. */
+/* The cost of the slices of a number. Those of an earlier run are of no number of this one yet. */
 static u32 credit_here(const struct oae_hold *h)
 {
 	if (!oae_hold_begun(h) || !oae_kind_is_read(h->kind))

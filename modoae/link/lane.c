@@ -319,7 +319,7 @@ static void lane_back(struct oae_actions *a, void *handle, bool refused)
 	op->refused = refused;
 }
 
-/* What was not granted may have been this post. */
+/* The post behind the lanes is gone: it may be the one that was not granted. */
 static void lane_next_gone(struct oae_link *l)
 {
 	l->next_valid = false;

@@ -77,7 +77,7 @@ static bool pump_waits(const struct oae_link *l, u32 *seq)
 	return l->nlanes > l->given && !oae_credit_may(l, &oae_lane(l, *seq)->p);
 }
 
-/* What waits steps aside for a half, with all above it (protocol 4.9). */
+/* A content that waits steps aside for a half, with all above it (protocol 4.9). */
 static void pump_step_aside(struct oae_link *l)
 {
 	const struct oae_lane *n;
