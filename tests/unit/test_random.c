@@ -280,6 +280,7 @@ static void everything_happened(const unsigned long *notes)
 		switch (i) {
 		case OAE_N_WORN:	/* rare */
 		case OAE_N_IMPOSSIBLE:	/* never, between honest ends */
+		case OAE_N_NOT_GRANTED:
 		case OAE_N_BROKEN:
 		case OAE_N_MISMATCH:
 		case OAE_N_BAD_SLICE:
