@@ -130,8 +130,7 @@ inline post_half()
 	SAY(printf("EV %c post %d 0 0\n", NAME(me), k));
 	wake();
 	L.half_id = others(me) + posted_halves[me];
-	L.half = HALF_POSTED;
-	pump = 1
+	L.half = HALF_POSTED
 }
 
 inline post()
@@ -158,8 +157,7 @@ inline post()
 	wake();
 	L.next_id = n;
 	L.next_express = kind;
-	L.next_confirm = ask_done;
-	pump = 1
+	L.next_confirm = ask_done
 }
 
 inline cancel()
@@ -168,8 +166,7 @@ inline cancel()
 	if
 	:: reversible(slot) -> offer_drop(slot)
 	:: else -> lane_recall(slot, RECALL_REVERSE)
-	fi;
-	pump = 1
+	fi
 }
 
 /* For the trace. */
@@ -222,7 +219,7 @@ inline begin_run()
 	fi
 }
 
-/* What every event ends with: a new run if it asked for one, closing. */
+/* What every event ends with: a new run if it asked for one, offers, closing. */
 inline finish()
 {
 	begin_run();
@@ -237,7 +234,6 @@ inline finish()
 
 inline finish_closing()
 {
-	begin_run();
 	close_step();
 	if
 	:: ending -> end_link()
@@ -278,8 +274,6 @@ inline tidy()
 inline event()
 {
 	begin = 0;
-	pump = 0;
-	again = 0;
 	commit = 0;
 	by_data = 0;
 	resolving = 0;
@@ -304,25 +298,18 @@ inline event()
 		reversed(L.next_id);
 		L.next_id = 0;
 		L.next_express = 0;
-		L.next_confirm = 0;
-		pump = 1
-	:: ev == EV_MORE ->
-		SAY(printf("EV %c more\n", NAME(me)));
-		pump = 1
+		L.next_confirm = 0
+	:: ev == EV_MORE -> SAY(printf("EV %c more\n", NAME(me)))
 	:: ev == EV_POST_HALF -> post_half()
 	:: ev == EV_CANCEL_HALF ->
 		SAY(printf("EV %c cancel %d\n", NAME(me), L.half_id));
 		if
 		:: L.half == HALF_LENT -> L.half_unwanted = 1
-		:: else ->
-			half_drop();
-			/* What waits behind it may go. */
-			pump = 1
+		:: else -> half_drop()
 		fi
 	:: ev == EV_RETRY_HALF ->
 		SAY(printf("EV %c retry_half\n", NAME(me)));
-		L.half = HALF_POSTED;
-		pump = 1
+		L.half = HALF_POSTED
 	:: ev == EV_ROOM ->
 		SAY(printf("EV %c room %d\n", NAME(me), room));
 		made_room()
@@ -364,17 +351,13 @@ inline timer_step()
 		SAY(printf("EV %c ask\n", NAME(me)));
 		L.asks = calm;
 		if
-		:: L.offer[0].state == OFFER_OUT ->
-			L.offer[0].due = DUE_ASK;
-			again = 1
+		:: L.offer[0].state == OFFER_OUT -> L.offer[0].due = DUE_ASK
 		:: else -> send(COMMIT, 1, L.tx, L.blocked)
-		fi;
-		pump = 1
+		fi
 	:: ev == EV_REFLECT ->
 		SAY(printf("EV %c reflect\n", NAME(me)));
 		L.asks = calm;
-		reflect_again();
-		pump = 1
+		reflect_again()
 	:: ev == EV_SYNC ->
 		SAY(printf("EV %c sync\n", NAME(me)));
 		send_sync(SYNC, L.peer_ltag)
@@ -382,23 +365,21 @@ inline timer_step()
 		SAY(printf("EV %c retry\n", NAME(me)));
 		if
 		:: any(parked) ->
-			again = 1;
+			n = 0;
 			do
-			:: !parked(again - 1) -> again++
+			:: !parked(n) -> n++
 			:: else -> break
-			od
+			od;
+			unpark(n)
 		:: else -> L.said_blocked = 0
-		fi;
-		pump = 1
+		fi
 	:: ev == EV_PROBE ->
 		SAY(printf("EV %c probe\n", NAME(me)));
 		L.asked = 1;
-		send_sync(SYNC, L.peer_ltag);
-		pump = 1
+		send_sync(SYNC, L.peer_ltag)
 	:: ev == EV_CLOSE_AGAIN ->
 		SAY(printf("EV %c close_again\n", NAME(me)));
-		close_again = 1;
-		pump = 1
+		close_again = 1
 	:: ev == EV_DEAD ->
 		SAY(printf("EV %c dead\n", NAME(me)));
 		deads++;
@@ -430,11 +411,6 @@ inline frame()
 {
 	if
 	:: ev == EV_RCV && f_op >= CLOSE && f_op != NOLINK -> rcv_data()
-	:: else
-	fi;
-	/* More may be granted. */
-	if
-	:: ev == EV_RCV && L.blocked -> pump = 1
 	:: else
 	fi
 }
@@ -613,9 +589,7 @@ proctype End(byte id)
 		/* In steps, since spin limits the length of one. */
 		d_step { v = 0; timer_step() };
 		d_step { v = 0; resolve_step() };
-		d_step { v = 0; pump_step() };
 		d_step { v = 0; frame() };
-		d_step { v = 0; pump_step() };
 		d_step { v = 0; finish() };
 		d_step { v = 0; pump_step() };
 		d_step { v = 0; finish_closing() };

@@ -2,24 +2,20 @@
 /*
  * The rules of doc/protocol.md section 4, one end's view: L is this end, f_*
  * the frame. What every event ends with (a new run, closing) is asked for by
- * setting begin, pump or commit, and done by the steps that link.pml lists.
+ * setting begin or commit, and done by the steps that link.pml lists.
  */
 
 /* Begin a new run: 0, or the state to begin it in (4.5). */
 hidden byte begin;
 hidden byte resolving, by_data, by_seq, going_down;
 hidden byte ending;		/* the link is forgotten */
-hidden byte pump;		/* offer what is due, and what waits: see pump_step() */
-hidden byte again;		/* before that, this lane; 0 none, else 1 + the lane */
 hidden byte question;		/* ASK or OFFER */
-hidden byte commit;		/* and then say COMMIT, see below */
+hidden byte commit;		/* COMMIT, unless this event offers anything */
+hidden byte sent_;		/* what it has sent before that */
 hidden byte p_tx, p_rx;		/* the peer's counters, as resolving takes them */
 hidden short in_, out_;		/* by how much they are ahead of mine */
 hidden byte n, m, q;		/* lanes */
 hidden byte gathered_;		/* what that costs which is here of the peer */
-
-#define COMMIT_SILENT	1	/* if this event has sent nothing that says it */
-#define COMMIT_IDLE	2	/* if DONE is waited for, and nothing is in flight */
 
 /* --- the responder, 4.2, 4.3 and 4.11 ------------------------------------- */
 
@@ -700,18 +696,11 @@ inline hand_back(txn, express_, confirm_)
 	fi
 }
 
-/* What was not granted may have been this post. */
 inline next_gone()
 {
 	L.next_id = 0;
 	L.next_express = 0;
-	L.next_confirm = 0;
-	if
-	:: L.nlanes <= L.given ->
-		L.blocked = 0;
-		L.said_blocked = 0
-	:: else
-	fi
+	L.next_confirm = 0
 }
 
 inline next_back()
@@ -753,7 +742,7 @@ inline drop_next()
 }
 
 /* Halves and what else waits take turns; what is parked lets a half pass. */
-#define half_posted()	(L.half == HALF_POSTED && !L.closing && !L.peer_closing)
+#define half_posted()	(L.half == HALF_POSTED)
 #define next_blocked()	(L.next_id && !L.naside && !affords(L.next_id))
 #define half_first()	(half_posted() && (L.half_turn || L.naside || !L.next_id || \
 					   next_blocked()))
@@ -761,7 +750,7 @@ inline drop_next()
 inline step_back()
 {
 	if
-	:: L.naside && !L.nlanes && !(L.state == OPEN && half_posted()) ->
+	:: L.naside && !L.nlanes && !half_posted() ->
 		m = 0;
 		do
 		:: m < L.naside ->
@@ -923,34 +912,25 @@ inline give_new()
 	od
 }
 
+/* Offer what is due, and what waits. */
 inline pump_step()
 {
 	if
-	:: pump ->
-		if
-		:: again && L.state == OPEN ->
-			q = again - 1;
-			offer_lane(q)
-		:: else
-		fi;
+	:: ev != EV_LOSE && !ending ->
+		sent_ = nout;
 		L.more = 0;
 		L.blocked = 0;
 		step_back();
 		step_aside();
 		give_due();
 		give_new();
-		offer_blocked()
+		offer_blocked();
+		if
+		:: commit && L.state == OPEN && nout == sent_ && !confirmed() -> send_commit()
+		:: else
+		fi
 	:: else
 	fi;
-	if
-	:: L.state == OPEN && ((commit == COMMIT_SILENT && !nout) ||
-			       (commit == COMMIT_IDLE && L.await_done && !L.said_blocked &&
-				L.offer[0].state != OFFER_OUT)) ->
-		send_commit()
-	:: else
-	fi;
-	pump = 0;
-	again = 0;
 	commit = 0
 }
 
@@ -1058,8 +1038,7 @@ inline rcv_reflect()
 		assert(FITS || f_id == L.offer[0].id);
 		L.asks = 0;
 		was_express();
-		credit_heard();
-		pump = 1
+		credit_heard()
 	:: n < WINDOW && !tells_express() ->
 		/* Between honest ends it is what was said. */
 		assert(FITS || f_id == content(n));
@@ -1091,20 +1070,23 @@ inline rcv_reflect()
 		od;
 		/* Of an express, that it is delivered is known only now. */
 		credit_heard();
-		pump = 1;
-		commit = (L.tx != k && !confirmed() -> COMMIT_SILENT : 0)
+		commit = L.tx != k
 	:: n == WINDOW && !tells_express() && f_seq <= L.tx && f_seq > f_rx ->
 		/* The peer holds it still: it has not heard of the commit. */
-		commit = COMMIT_SILENT
+		commit = 1
 	:: else
 	fi
 }
 
+/* What is parked is to be offered again. */
+inline unpark(at)
+{
+	L.offer[at].state = (reversible(at) -> OFFER_QUEUED : OFFER_OUT);
+	L.offer[at].due = DUE_ALL
+}
+
 inline rcv_refuse()
 {
-	pump = 1;
-	/* It may have been offered before the peer heard of what DONE is waited for. */
-	commit = COMMIT_IDLE;
 	if
 	:: is_half(me, f_id) ->
 		/* The peer had none; but perhaps it has by now. */
@@ -1120,16 +1102,19 @@ inline rcv_refuse()
 		L.offer[n].state = OFFER_PARKED;
 		L.offer[n].due = DUE_NOT;
 		/* READY has overtaken the refusal. */
-		again = (L.offer[n].ready -> n + 1 : 0)
-	fi
+		if
+		:: L.offer[n].ready -> unpark(n)
+		:: else
+		fi
+	fi;
+	/* It may have been offered before the peer heard of what DONE is waited for. */
+	commit = L.await_done && L.offer[0].state != OFFER_OUT
 }
 
 /* The peer has nothing of this: the same again. */
 inline rcv_ack()
 {
-	L.offer[n].due = DUE_REST;
-	again = n + 1;
-	pump = 1
+	L.offer[n].due = DUE_REST
 }
 
 /* More is granted, or words are free. */
@@ -1140,16 +1125,13 @@ inline rcv_ready()
 	:: n < L.given ->
 		if
 		:: L.offer[n].state == OFFER_OUT -> L.offer[n].ready = 1
-		:: L.offer[n].state == OFFER_PARKED ->
-			L.offer[n].state = OFFER_QUEUED;
-			L.offer[n].due = DUE_ALL
+		:: L.offer[n].state == OFFER_PARKED -> unpark(n)
 		:: else
 		fi;
 		n++
 	:: else -> break
 	od;
-	L.said_blocked = 0;
-	pump = 1
+	L.said_blocked = 0
 }
 
 /* What is next is not granted: DONE says what is. If that is nothing, READY follows. */
@@ -1333,8 +1315,7 @@ inline resolve()
 		L.more = 0;
 		heard();
 		send_sync(SYNC_ACK, L.peer_ltag);
-		pump = 1;
-		commit = COMMIT_IDLE
+		commit = L.await_done
 	fi
 }
 
@@ -1537,12 +1518,12 @@ inline close_drop()
 				if
 				:: reversible(n) -> offer_drop(n)
 				:: else -> lane_recall(n, RECALL_REVERSE)
-				fi;
-				pump = 1
+				fi
 			:: else
 			fi
 		:: else -> break
-		od
+		od;
+		half_drop()
 	:: else
 	fi
 }
@@ -1555,7 +1536,6 @@ inline close_step()
 {
 	if
 	:: closes_now() ->
-		half_drop();
 		if
 		:: L.nlanes || close_waits()
 		:: else ->
@@ -1599,12 +1579,7 @@ inline data_of_run()
 		run_progress();
 		if
 		:: L.state != OPEN
-		:: L.state == OPEN && (f_op == OFFER || f_op == ASK) ->
-			/* A half may be back, or withdrawn. */
-			pump = f_op == OFFER;
-			commit = (pump && L.await_done && L.offer[0].state == OFFER_OUT ->
-				  COMMIT_IDLE : 0);
-			rcv_offer()
+		:: L.state == OPEN && (f_op == OFFER || f_op == ASK) -> rcv_offer()
 		:: L.state == OPEN && is_answer(f_op) ->
 			answered();
 			if

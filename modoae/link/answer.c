@@ -132,6 +132,20 @@ static void answer_want_done(struct oae_link *l, u64 now)
 }
 
 /**
+ * oae_offer_confirm() - want to know that tx is delivered
+ * @l: the link, not CLOSED
+ * @now: ns
+ */
+void oae_offer_confirm(struct oae_link *l, u64 now)
+{
+	if (oae_link_all_confirmed(l) || (l->await_done && l->done_seq == l->tx))
+		return;
+	answer_want_done(l, now);
+	/* The answer to an offer in flight confirms it, too; so does resolving. */
+	l->say_commit = oae_first_lane(l)->state != OAE_OFFER_OUT;
+}
+
+/**
  * oae_link_confirm() - ask the peer to confirm the delivery of tx
  * @l: the link
  * @now: ns
@@ -140,38 +154,11 @@ static void answer_want_done(struct oae_link *l, u64 now)
  */
 void oae_link_confirm(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	if (l->state == OAE_CLOSED || oae_link_all_confirmed(l) ||
-	    (l->await_done && l->done_seq == l->tx))
+	if (l->state == OAE_CLOSED)
 		return;
 	now = oae_now(l, now);
-	answer_want_done(l, now);
-	/* The answer to an offer in flight confirms it, too; so does resolving. */
-	if (l->state == OAE_OPEN && oae_first_lane(l)->state != OAE_OFFER_OUT)
-		oae_send_commit(l, a);
+	oae_offer_confirm(l, now);
 	oae_finish(l, now, a);
-}
-
-/*
- * A refusal ends what was in flight. Did it say what DONE would (protocol 4.4)? DONE is not asked
- * for while an offer is in flight, and a refusal of before the commit does not say it.
- */
-static void answer_ask_done(struct oae_link *l, struct oae_actions *a)
-{
-	if (!l->await_done || l->state != OAE_OPEN ||
-	    oae_first_lane(l)->state == OAE_OFFER_OUT)
-		return;
-	oae_send_commit(l, a);
-}
-
-/* Is the number offered by this very event? Then no peer has heard of that yet. */
-static bool answer_is_early(const struct oae_actions *a, u32 seq)
-{
-	unsigned int i;
-
-	for (i = 0; i < a->nsends; i++)
-		if (a->send[i].frame.opcode == OAE_OFFER && a->send[i].frame.seq == seq)
-			return true;
-	return false;
 }
 
 /*
@@ -190,8 +177,7 @@ static struct oae_lane *answer_lane(struct oae_link *l, const struct oae_frame *
 		oae_note(a, OAE_N_OLD_SEQ);
 		return NULL;
 	}
-	/* A transaction must not end before its frames are sent. */
-	if (f->kind != n->p.kind || answer_is_early(a, f->seq)) {
+	if (f->kind != n->p.kind) {
 		oae_note(a, OAE_N_OLD_CONTENT);
 		return NULL;
 	}
@@ -295,13 +281,6 @@ static void answer_took(struct oae_link *l, const struct oae_lane *n,
 		oae_rtt_guess(l, now - l->ask_at);
 }
 
-/* The peer holds what is committed here, and has not heard of that. */
-static void answer_again(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a)
-{
-	if (oae_dist(f->seq, l->tx) >= 0 && oae_dist(f->rx, f->seq) > 0)
-		oae_send_commit(l, a);
-}
-
 /* It is not what was offered. Of an express that was delivered nothing else is known. */
 static void answer_mismatch(struct oae_link *l, const struct oae_lane *n, u64 now,
 			    struct oae_actions *a)
@@ -324,23 +303,19 @@ static void answer_mismatch(struct oae_link *l, const struct oae_lane *n, u64 no
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a)
 {
-	unsigned int nsends = a->nsends;
 	struct oae_lane *n;
 	u32 tx = l->tx;
 
 	if (answer_tells_express(l, f)) {
 		oae_offer_was_express(l, now, a);
 		oae_credit_heard(l, f);
-		oae_offer_pump(l, now, a);
 		return;
 	}
 	n = answer_lane(l, f, now, a);
 	if (!n) {
-		/* More may be granted, and an offer carries the commit as well. */
-		if (l->blocked)
-			oae_offer_pump(l, now, a);
-		if (a->nsends == nsends)
-			answer_again(l, f, a);
+		/* The peer holds what is committed here, and has not heard of that. */
+		if (oae_dist(f->seq, l->tx) >= 0 && oae_dist(f->rx, f->seq) > 0)
+			l->say_commit = true;
 		return;
 	}
 	/* Of a commit the peer might not hear; of an express it need not. */
@@ -378,11 +353,7 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_offer_committed(l, now, a);
 	/* Of an express, that it is delivered is known only now. */
 	oae_credit_heard(l, f);
-	oae_offer_pump(l, now, a);
-	/* The next offer carries the commit; an express needs none. */
-	if (l->state == OAE_OPEN && l->tx != tx && a->nsends == nsends &&
-	    !oae_link_all_confirmed(l))
-		oae_send_commit(l, a);
+	l->say_commit = l->tx != tx;
 }
 
 /* The error for a transaction that was refused for good. */
@@ -500,6 +471,15 @@ static void answer_park_until(struct oae_link *l, u64 now)
 	l->park_at = now + l->park_iv;
 }
 
+/* What is parked is to be offered again. */
+static void answer_unpark(struct oae_link *l, struct oae_lane *n)
+{
+	oae_lane_unpark(l, n);
+	/* An express is in flight all the time, and so in doubt. */
+	n->state = oae_lane_reversible(n) ? OAE_OFFER_QUEUED : OAE_OFFER_OUT;
+	oae_lane_due(l, n, OAE_DUE_ALL);
+}
+
 /* The words of a lane are reserved, or the peer settles. */
 static void answer_park(struct oae_link *l, struct oae_lane *n, const struct oae_frame *f,
 			u64 now, struct oae_actions *a)
@@ -514,9 +494,7 @@ static void answer_park(struct oae_link *l, struct oae_lane *n, const struct oae
 	oae_note(a, OAE_N_PARKED);
 	/* READY has overtaken the refusal: no other will follow. */
 	if (n->ready)
-		oae_offer_again(l, f->seq, now, a);
-	/* The refusal may have shown that another has lost a frame. */
-	oae_offer_pump(l, now, a);
+		answer_unpark(l, n);
 }
 
 /* What a refusal does to the offer that it is of. */
@@ -530,7 +508,6 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 	case OAE_R_NO_HALF:
 		if (n->p.kind == OAE_SWAP) {
 			oae_half_refused(l, now, a);
-			oae_offer_pump(l, now, a);
 			return;
 		}
 		fallthrough;
@@ -541,7 +518,6 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 		}
 		/* They would wait for all their words at once, and others take them one by one. */
 		oae_offer_hand_back(l, f->seq, true, a);
-		oae_offer_pump(l, now, a);
 		return;
 	default:
 		if (n->p.kind == OAE_VOID) {
@@ -555,7 +531,6 @@ static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct 
 		else
 			oae_offer_drop(l, f->seq, OAE_REVERSED,
 				       answer_refused_err(f->reason), a);
-		oae_offer_pump(l, now, a);
 	}
 }
 
@@ -581,13 +556,16 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (oae_is_for_now(f->reason) && !oae_number_heard(f, n->pn)) {
 		/* It stands refused since before, and what was offered since is lost. */
 		answer_send_rest(l, n, f, 0, now, a);
-		oae_offer_pump(l, now, a);
 		return;
 	}
 	if (f->seq == l->tx + 1)
 		l->longs = 0;
 	answer_refused(l, n, f, now, a);
-	answer_ask_done(l, a);
+	/*
+	 * It ends what was in flight. Did it say what DONE would (protocol 4.4)? That is not asked
+	 * for while an offer is in flight, and a refusal of before the commit does not say it.
+	 */
+	l->say_commit = l->await_done && oae_first_lane(l)->state != OAE_OFFER_OUT;
 }
 
 /* All of a verb is there, and it waits for what is below it: as if it were asked for now. */
@@ -617,36 +595,28 @@ void oae_rcv_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 		answer_send_rest(l, n, f, f->have, now, a);
 	else
 		answer_waits(l, n);
-	oae_offer_pump(l, now, a);
 }
 
 /**
  * oae_offer_ready() - handle READY: words are free, or more is granted (protocol 4.1)
  * @l: the link, OPEN; the frame is of this run
- * @now: ns
- * @a: actions
  *
  * READY may overtake the refusal that it is for.
  */
-void oae_offer_ready(struct oae_link *l, u64 now, struct oae_actions *a)
+void oae_offer_ready(struct oae_link *l)
 {
 	u32 at, last = l->tx + l->given;
 	struct oae_lane *n;
 
 	for (at = l->tx; at != last;) {
 		n = oae_lane(l, ++at);
-		if (n->state == OAE_OFFER_OUT) {
+		if (n->state == OAE_OFFER_OUT)
 			n->ready = true;
-		} else if (n->state == OAE_OFFER_PARKED) {
-			oae_lane_unpark(l, n);
-			/* An express is in flight all the time, and so in doubt. */
-			n->state = oae_lane_reversible(n) ? OAE_OFFER_QUEUED : OAE_OFFER_OUT;
-			oae_lane_due(l, n, OAE_DUE_ALL);
-		}
+		else if (n->state == OAE_OFFER_PARKED)
+			answer_unpark(l, n);
 	}
 	l->park_iv = 0;
 	l->said_blocked = false;
-	oae_offer_pump(l, now, a);
 }
 
 /**
@@ -660,6 +630,8 @@ void oae_offer_ready(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_offer_blocked(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (!l->blocked) {
+		if (l->said_blocked)
+			l->park_iv = 0;
 		l->said_blocked = false;
 		oae_offer_done(l, l->peer_rx);
 		return;
@@ -679,16 +651,15 @@ void oae_offer_blocked(struct oae_link *l, u64 now, struct oae_actions *a)
  * oae_offer_unpark() - offer the lowest parked transaction, or say BLOCKED: READY may be lost
  * @l: the link, OPEN; something is parked, or not granted
  * @now: ns
- * @a: actions
  */
-void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a)
+void oae_offer_unpark(struct oae_link *l, u64 now)
 {
 	u32 seq;
 
 	l->park_iv *= 2;
 	answer_park_until(l, now);
 	if (oae_lane_parked(l, &seq))
-		oae_offer_again(l, seq, now, a);
+		answer_unpark(l, oae_lane(l, seq));
 	else
 		l->said_blocked = false;
 }

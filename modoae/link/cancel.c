@@ -27,16 +27,12 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 	if (l->next_valid && l->next.handle == handle) {
 		now = oae_now(l, now);
 		oae_offer_drop_next(l, err, a);
-		/* If that was not granted, nothing is blocked any more. */
-		oae_offer_pump(l, now, a);
 		oae_finish(l, now, a);
 		return 0;
 	}
 	if (oae_half_idle(l) && l->swaps->half.handle == handle) {
 		now = oae_now(l, now);
 		oae_half_drop(l, OAE_REVERSED, err, a);
-		/* A post behind it need not wait for those under way. */
-		oae_offer_pump(l, now, a);
 		oae_finish(l, now, a);
 		return 0;
 	}
@@ -58,7 +54,6 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		oae_offer_drop(l, seq, OAE_REVERSED, err, a);
 	else
 		oae_lane_recall(l, seq, err);
-	oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 	return reversible ? 0 : -EINPROGRESS;
 }
@@ -94,7 +89,6 @@ int oae_link_take_back(struct oae_link *l, const void *handle, u64 now,
 
 	now = oae_now(l, now);
 	oae_offer_hand_back(l, seq, false, a);
-	oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 	return 0;
 }

@@ -60,11 +60,20 @@ bool oae_close_waits(const struct oae_link *l)
 	return l->nheld || oae_first_hold(l)->state == OAE_HOLD_ASKED;
 }
 
-/* Reverse what waits for the peer's room, or for its turn. True: something was. */
-static bool close_drop_some(struct oae_link *l, int err, struct oae_actions *a)
+static int close_err(const struct oae_link *l)
+{
+	return l->closing ? OAE_E_SHUTDOWN : OAE_E_PEER_CLOSED;
+}
+
+/**
+ * oae_close_drop() - reverse what waits for words, for credit, or for its turn
+ * @l: the link, OPEN, closed here or by the peer
+ * @a: actions
+ */
+void oae_close_drop(struct oae_link *l, struct oae_actions *a)
 {
 	const struct oae_lane *n;
-	bool some = false;
+	int err = close_err(l);
 	u32 seq;
 
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
@@ -76,9 +85,9 @@ static bool close_drop_some(struct oae_link *l, int err, struct oae_actions *a)
 			oae_offer_drop(l, seq, OAE_REVERSED, err, a);
 		else
 			oae_lane_recall(l, seq, err);
-		some = true;
 	}
-	return some;
+	if (oae_half_idle(l))
+		oae_half_drop(l, OAE_REVERSED, err, a);
 }
 
 /**
@@ -89,13 +98,8 @@ static bool close_drop_some(struct oae_link *l, int err, struct oae_actions *a)
  */
 void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	int err = l->closing ? OAE_E_SHUTDOWN : OAE_E_PEER_CLOSED;
 	bool again;
 
-	if (close_drop_some(l, err, a))
-		oae_offer_pump(l, now, a);
-	if (oae_half_idle(l))
-		oae_half_drop(l, OAE_REVERSED, err, a);
 	if (l->nlanes || oae_close_waits(l))
 		return;
 
@@ -184,7 +188,7 @@ void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 			l->asked_at = now;
 		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 	}
-	oae_link_confirm(l, now, a);
+	oae_offer_confirm(l, now);
 	oae_finish(l, now, a);
 }
 
@@ -222,14 +226,12 @@ void oae_link_leave(struct oae_link *l, u64 until, u64 now,
  * @l: the link, OPEN or frozen
  * @now: ns
  * @a: actions
- *
- * The caller offers what waits.
  */
 void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	l->settle_until = 0;
 	l->leaving = false;
-	oae_link_ready(l, now, a);
+	oae_hold_ready(l, now, a);
 }
 
 /**
@@ -246,7 +248,6 @@ void oae_link_go_on(struct oae_link *l, u64 now, struct oae_actions *a)
 		return;
 	now = oae_now(l, now);
 	oae_settled(l, now, a);
-	oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 }
 

@@ -216,9 +216,12 @@ unsigned int oae_conn_timer(struct oae_conn *c, u64 nonce, u64 now, struct oae_a
 	unsigned int i, probed = 0;
 	u64 age = OAE_MTU_NS;
 
-	/* A path that seemed short may carry what is too long here, if none is known to. */
+	/*
+	 * A path that seemed short may carry what is too long here, if none is known to. What the
+	 * one in use carries is asked before, which takes some round trips.
+	 */
 	if (c->link->too_long && !conn_other_carries(c->paths))
-		age = c->link->cfg->keepalive;
+		age = c->link->cfg->keepalive + 4 * c->link->srtt;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		conn_limit_ages(&c->paths->path[i], age, now);
 		if (!oae_path_due(c->paths, i, c->link, now))

@@ -216,6 +216,21 @@ void oae_hold_moved(struct oae_link *l, u64 now)
 }
 
 /**
+ * oae_hold_ready() - words are free: READY, if the peer was refused for now
+ * @l: the link
+ * @now: ns
+ * @a: actions
+ */
+void oae_hold_ready(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	if (l->state != OAE_OPEN || !l->ready_due)
+		return;
+	l->ready_due = false;
+	oae_hold_moved(l, now);
+	oae_send(l, a, OAE_READY);
+}
+
+/**
  * oae_hold_firm() - how far is all held, without a gap?
  * @l: the link
  *

@@ -319,18 +319,6 @@ static void lane_back(struct oae_actions *a, void *handle, bool refused)
 	op->refused = refused;
 }
 
-/* The post behind the lanes is gone: it may be the one that was not granted. */
-static void lane_next_gone(struct oae_link *l)
-{
-	l->next_valid = false;
-	if (l->nlanes > l->given)
-		return;
-	if (l->said_blocked)
-		l->park_iv = 0;
-	l->blocked = false;
-	l->said_blocked = false;
-}
-
 /**
  * oae_offer_next_back() - hand the post that waits behind the lanes back to the caller
  * @l: the link
@@ -340,7 +328,7 @@ void oae_offer_next_back(struct oae_link *l, struct oae_actions *a)
 {
 	if (l->next_valid)
 		lane_back(a, l->next.handle, false);
-	lane_next_gone(l);
+	l->next_valid = false;
 }
 
 /**
@@ -406,6 +394,6 @@ void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a)
 {
 	if (!l->next_valid)
 		return;
-	lane_next_gone(l);
+	l->next_valid = false;
 	oae_complete(a, l->next.handle, OAE_REVERSED, err);
 }

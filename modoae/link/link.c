@@ -226,9 +226,6 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u64 now
 	switch (f->opcode) {
 	case OAE_OFFER:
 		oae_rcv_offer(l, f, now, a);
-		/* The offer may have replaced a hold that a half was lent for. */
-		if (!l->asking)
-			oae_offer_pump(l, now, a);
 		break;
 	case OAE_ASK:
 		oae_rcv_ask(l, f, a);
@@ -251,7 +248,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u64 now
 		oae_offer_done(l, f->rx);
 		break;
 	case OAE_READY:
-		oae_offer_ready(l, now, a);
+		oae_offer_ready(l);
 		break;
 	case OAE_CLOSE:
 		if (!l->peer_closing)
@@ -302,8 +299,6 @@ void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, u32 room,
 	default:
 		link_rcv_data(l, f, now, a);
 	}
-	if (l->blocked && !l->asking && l->state == OAE_OPEN)
-		oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 }
 
@@ -390,7 +385,6 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 	} else {
 		l->next_valid = true;
 	}
-	oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 	return 0;
 }
@@ -406,9 +400,7 @@ void oae_link_ready(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->state != OAE_OPEN || !l->ready_due || l->settle_until)
 		return;
 	now = oae_now(l, now);
-	l->ready_due = false;
-	oae_hold_moved(l, now);
-	oae_send(l, a, OAE_READY);
+	oae_hold_ready(l, now, a);
 	oae_finish(l, now, a);
 }
 

@@ -496,6 +496,7 @@ struct oae_link {
 	u16 undo_cwnd;		/* cwnd before a loss that is a guess, 0 none */
 	bool blocked : 1;	/* what is next costs more than the peer grants */
 	bool said_blocked : 1;	/* and it was told */
+	bool say_commit : 1;	/* COMMIT, at the end of the event, unless an offer goes out */
 	bool reorder : 1;	/* frames overtake each other */
 	bool more : 1;		/* more could be offered: oae_link_more() */
 	bool lacking : 1;	/* and that needs oae_link_lend() */

@@ -190,6 +190,7 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_end(struct oae_link *l, int err, struct oae_actions *a);
 void oae_drop_posts(struct oae_link *l, int err, struct oae_actions *a);
 bool oae_close_waits(const struct oae_link *l);
+void oae_close_drop(struct oae_link *l, struct oae_actions *a);
 void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a);
 
@@ -219,11 +220,9 @@ void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
 void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 		   struct oae_actions *a);
 void oae_offer_ask(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
-void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
-			struct oae_actions *a);
 void oae_offer_number(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
-void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_sure(struct oae_link *l, struct oae_actions *a);
 
 /* pump.c */
 void oae_offer_drop_aside(struct oae_link *l, unsigned int i, int err,
@@ -252,6 +251,7 @@ void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_was_express(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a);
 void oae_offer_done(struct oae_link *l, u32 seq);
+void oae_offer_confirm(struct oae_link *l, u64 now);
 void oae_send_commit(struct oae_link *l, struct oae_actions *a);
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a);
@@ -260,9 +260,9 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 void oae_rcv_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 		 struct oae_actions *a);
 bool oae_lane_overtaken(const struct oae_lane *n, const struct oae_frame *f);
-void oae_offer_ready(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_ready(struct oae_link *l);
 void oae_offer_blocked(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_offer_unpark(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_unpark(struct oae_link *l, u64 now);
 
 /* number.c */
 void oae_number_begin(struct oae_link *l);
@@ -297,6 +297,7 @@ void oae_hold_discard_all(struct oae_link *l, struct oae_actions *a);
 void oae_hold_froze(struct oae_link *l, struct oae_actions *a);
 void oae_hold_resolved(struct oae_link *l, struct oae_actions *a);
 bool oae_hold_stalled(const struct oae_link *l);
+void oae_hold_ready(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_hold_moved(struct oae_link *l, u64 now);
 u32 oae_hold_firm(struct oae_link *l);
 void oae_hold_tell(const struct oae_link *l, struct oae_frame *f, struct oae_actions *a);
@@ -374,19 +375,24 @@ static inline bool oae_worn(const struct oae_link *l)
 }
 
 /*
- * The last step of every event: end a run that has used up its numbers, continue
- * closing, arm the timer.
+ * The last step of every event: offer what may be offered, end a run that has used up its
+ * numbers, continue closing, arm the timer. What a verb is computed to be is still of this event.
  */
 static inline void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	bool closes = l->closing || l->peer_closing;
+
+	if (!l->asking) {
+		if (closes && l->state == OAE_OPEN)
+			oae_close_drop(l, a);
+		oae_offer_pump(l, now, a);
+		l->heard_now = false;
+	}
 	if (oae_worn(l))
 		oae_freeze(l, OAE_N_WORN, now, a);
-	if (l->state == OAE_OPEN && (l->closing || l->peer_closing))
+	if (closes && l->state == OAE_OPEN)
 		oae_close_step(l, now, a);
 	oae_arm(l, now, a);
-	/* The answer of a verb that is being computed is still of this event. */
-	if (!l->asking)
-		l->heard_now = false;
 }
 
 #endif /* OAE_LINK_INT_H */

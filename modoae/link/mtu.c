@@ -452,7 +452,6 @@ static void mtu_turned(struct oae_link *l, u16 was, u64 now, struct oae_actions 
 	}
 	now = oae_now(l, now);
 	oae_mtu_changed(l);
-	oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 }
 

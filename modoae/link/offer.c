@@ -96,26 +96,32 @@ static void offer_begins(struct oae_link *l, struct oae_lane *n, u64 now)
 		l->grown_at = now;
 }
 
-/* Slices that get through would be too many: EMSGSIZE. */
-static void offer_end_too_long(struct oae_link *l, struct oae_lane *n, u64 now,
-			       struct oae_actions *a)
+/* What has a number is too long for a frame, or for 64: EMSGSIZE. */
+static void offer_too_long(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
-	struct oae_post p = n->p;
+	struct oae_lane *n = oae_lane(l, seq);
 
-	p.nslices = 0;
-	n->state = OAE_OFFER_SLICING;
-	oae_link_resliced(l, &p, now, a);
+	if (!n->doubt) {
+		oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
+		return;
+	}
+	/* An express in doubt: oae_offer_sure() reverses it. */
+	n->state = OAE_OFFER_OUT;
+	/* Its slices are gone: force cutting anew. */
+	n->p.slice_max = 0xffff;
+	n->at = now;
+	l->given = 1;
 }
 
 /* True: the slices do not fit, and the caller was asked to cut them anew. */
-static bool offer_wants_slicing(struct oae_link *l, struct oae_lane *n, u64 now,
-				struct oae_actions *a)
+static bool offer_wants_slicing(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
+	struct oae_lane *n = oae_lane(l, seq);
 	bool message = n->p.kind == OAE_MESSAGE;
 	u16 max = oae_link_slice_max(l);
 
 	if (!oae_mtu_fits(l, &n->p)) {
-		offer_end_too_long(l, n, now, a);
+		offer_too_long(l, seq, now, a);
 		return true;
 	}
 	if (n->p.slice_max <= max && (message || n->p.nslices == 1))
@@ -123,20 +129,6 @@ static bool offer_wants_slicing(struct oae_link *l, struct oae_lane *n, u64 now,
 	n->state = OAE_OFFER_SLICING;
 	oae_op(a, OAE_OP_RESLICE)->handle = n->p.handle;
 	return true;
-}
-
-/**
- * oae_offer_too_long() - reverse what is too long for a frame, or for 64: EMSGSIZE
- * @l: the link
- * @seq: its number; it is not in flight
- * @now: ns
- * @a: actions
- */
-void oae_offer_too_long(struct oae_link *l, u32 seq, u64 now,
-			struct oae_actions *a)
-{
-	oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
-	oae_offer_pump(l, now, a);
 }
 
 /*
@@ -179,7 +171,7 @@ void oae_offer_number(struct oae_link *l, u32 seq, u64 now, struct oae_actions *
 	}
 	oae_lane_unpark(l, n);
 	oae_lane_not_due(l, n);
-	if (offer_wants_slicing(l, n, now, a))
+	if (offer_wants_slicing(l, seq, now, a))
 		return;
 	offer_begins(l, n, now);
 	slices = oae_slice_mask(n->p.nslices);
@@ -219,23 +211,13 @@ static void offer_go_on(struct oae_link *l, u32 seq, u64 now, struct oae_actions
  * @seq: the number
  * @now: ns
  * @a: actions
- *
- * What no longer fits a frame is reversed, and the caller pumps. That is not done here:
- * there may be a window of them, and the pump is where they come from.
  */
 void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
 
-	if (l->settle_until && n->state == OAE_OFFER_PARKED) {
-		/* READY, or the new run, will not come again: use the timer. */
-		l->park_at = l->settle_until;
-		return;
-	}
 	if (n->due >= OAE_DUE_REST && n->state == OAE_OFFER_OUT)
 		offer_go_on(l, seq, now, a);
-	else if (oae_lane_reversible(n) && !oae_mtu_fits(l, &n->p))
-		oae_offer_drop(l, seq, OAE_REVERSED, OAE_E_TOO_BIG, a);
 	else
 		oae_offer_number(l, seq, now, a);
 }
@@ -243,19 +225,18 @@ void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a
 /**
  * oae_offer_sure() - the peer has left all earlier runs (protocol 4.3)
  * @l: the link, OPEN, with an express in doubt; the peer's rx is this end's tx
- * @now: ns
  * @a: actions
  *
  * So no late frame can make the peer deliver an express of an earlier run. An express
  * that could not be offered in this run has waited for this, and is reversed.
  */
-void oae_offer_sure(struct oae_link *l, u64 now, struct oae_actions *a)
+void oae_offer_sure(struct oae_link *l, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_first_lane(l);
 
 	n->doubt = false;
 	if (!n->offered && n->state == OAE_OFFER_OUT)
-		oae_offer_too_long(l, l->tx + 1, now, a);
+		oae_offer_drop(l, l->tx + 1, OAE_REVERSED, OAE_E_TOO_BIG, a);
 }
 
 /* The lane that waits for new slices; NULL: this post does not. */
@@ -289,16 +270,7 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		return;
 	now = oae_now(l, now);
 	if (!p->nslices || (p->kind != OAE_MESSAGE && p->nslices > 1)) {
-		if (n->doubt) {
-			/* An express in doubt: oae_offer_sure() reverses it. */
-			n->state = OAE_OFFER_OUT;
-			/* Its slices are gone: force cutting anew. */
-			n->p.slice_max = 0xffff;
-			n->at = now;
-			l->given = 1;
-		} else {
-			oae_offer_too_long(l, seq, now, a);
-		}
+		offer_too_long(l, seq, now, a);
 	} else {
 		n->lacks = 0;
 		n->p = *p;
@@ -311,8 +283,6 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 			/* The run has ended meanwhile: resolving offers the post. */
 			n->state = n->doubt ? OAE_OFFER_OUT : OAE_OFFER_QUEUED;
 		}
-		oae_offer_pump(l, now, a);
 	}
-	/* The timer was armed before the offer went out. */
 	oae_finish(l, now, a);
 }

@@ -6,14 +6,10 @@
  */
 #include "link_int.h"
 
-/*
- * Is there a half to offer? Not while closing, even if a half that was lent has just
- * come back.
- */
+/* Is there a half to offer? A link that closes has reversed it. */
 static bool pump_half_posted(const struct oae_link *l)
 {
-	return l->half.state == OAE_HALF_POSTED && !oae_takes_nothing(l) &&
-	       !l->peer_closing;
+	return l->half.state == OAE_HALF_POSTED && !l->settle_until;
 }
 
 /* Is an express or a half in flight? It is alone. */
@@ -109,7 +105,7 @@ static bool pump_step_back(struct oae_link *l)
 	struct oae_lane *n;
 	unsigned int i;
 
-	if (!l->naside || l->nlanes || (l->state == OAE_OPEN && pump_half_posted(l)))
+	if (!l->naside || l->nlanes || pump_half_posted(l))
 		return false;
 	for (i = 0; i < l->naside; i++) {
 		n = oae_lane_append(l, oae_aside(l, i));
@@ -263,21 +259,29 @@ static void pump(struct oae_link *l, u64 now, struct oae_actions *a)
 
 /**
  * oae_offer_pump() - offer what is due, and what waits, as far as the window allows
- * @l: the link
+ * @l: the link, at the end of an event
  * @now: ns
  * @a: actions
  *
  * An event sends a few offers. If there are more, oae_link_more() says so. What is too long for
- * the path in use waits: the timer looks for another path at once.
+ * the path in use waits: the timer looks for another path at once. The commit of this event, or
+ * what DONE is to confirm, goes with an offer, if there is one.
  */
 void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
+	unsigned int nsends = a->nsends;
 	bool was = l->too_long;
 
-	l->too_long = false;
+	if (l->state == OAE_OPEN)
+		l->too_long = false;
 	pump(l, now, a);
+	a->told = NULL;
 	if (l->blocked || l->said_blocked || l->await_done)
 		oae_offer_blocked(l, now, a);
+	if (l->say_commit && l->state == OAE_OPEN && a->nsends == nsends &&
+	    !oae_link_all_confirmed(l))
+		oae_send_commit(l, a);
+	l->say_commit = false;
 	if (l->too_long && !was)
 		oae_link_wake(l, now + 1, a);
 }
@@ -292,8 +296,5 @@ void oae_link_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	now = oae_now(l, now);
 	oae_hold_compute(l, a);
-	/* What is computed is answered first. */
-	if (!l->asking)
-		oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 }

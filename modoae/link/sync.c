@@ -436,12 +436,8 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	if (settles && oae_credit_may(l, &oae_first_lane(l)->p) &&
 	    (oae_express_out(l) || (was_out && oae_mtu_fits(l, &oae_first_lane(l)->p))))
 		oae_offer_again(l, l->tx + 1, now, a);
-	else
-		oae_offer_pump(l, now, a);
-	a->told = NULL;
 	l->done_at = now;
-	if (l->await_done && !l->said_blocked && oae_first_lane(l)->state != OAE_OFFER_OUT)
-		oae_send_commit(l, a);
+	l->say_commit = l->await_done;
 }
 
 /**
@@ -528,7 +524,7 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_offer_delivered(l, f->rx, a);
 	oae_credit_heard(l, f);
 	if (out == 0 && f->opcode != OAE_SYNC && oae_first_lane(l)->doubt)
-		oae_offer_sure(l, now, a);
+		oae_offer_sure(l, a);
 	return true;
 }
 

@@ -532,11 +532,9 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	timer_reflect(l, pto, now, a);
 	oae_mtu_timer(l, now, a);
 	if (timer_repeats(l) && now >= l->park_at)
-		oae_offer_unpark(l, now, a);
+		oae_offer_unpark(l, now);
 	if (l->half.state == OAE_HALF_WAITING && now >= l->swaps->again_at)
 		l->half.state = OAE_HALF_POSTED;
-	/* A safety net: no event leaves a post waiting while nothing is offered. */
-	oae_offer_pump(l, now, a);
 	if (!timer_repeats_close(l) && now - l->heard_at >= l->cfg->keepalive &&
 	    now >= l->again_at) {
 		if (slowest > l->cfg->keepalive)

@@ -78,7 +78,6 @@ void oae_link_lend(struct oae_link *l, struct oae_pair **pair, unsigned int n,
 	l->pair = pair;
 	l->npairs = n;
 	l->base = 0;
-	oae_offer_pump(l, now, a);
 	oae_finish(l, now, a);
 }
 

@@ -127,6 +127,8 @@ static unsigned int hints(const struct m_world *w, unsigned int who, u16 *acts)
 
 	if (!w->end[who].tag || l->state != OAE_OPEN || w->sc->calm)
 		return 0;
+	if (w->sc->parts && (l->ndue || l->next_valid))
+		acts[n++] = M_ACT(M_MORE, who, 0);
 	for (i = 0; i < l->given; i++) {
 		const struct oae_lane *lane = oae_lane(l, l->tx + 1 + i);
 

@@ -399,7 +399,6 @@ static void hint(struct h_event *ev, unsigned int arg)
 		n->rest |= oae_slice_highest(n->sent);
 		oae_lane_due(l, n, OAE_DUE_REST);
 	}
-	oae_offer_pump(l, M_NOW, ev->a);
 	oae_finish(l, M_NOW, ev->a);
 }
 
@@ -452,6 +451,9 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what,
 		break;
 	case M_HINT:
 		hint(&ev, arg);
+		break;
+	case M_MORE:
+		oae_link_pump(&e->link, M_NOW, &a);
 		break;
 	case M_FOUND:
 		/* What a search finds in this weather is so, else it is a hint. */

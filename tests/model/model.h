@@ -13,8 +13,8 @@
  * renamed by first appearance, and states that differ in nothing else are one.
  *
  * Nor do frames have numbers. What is told by numbers is an event, which may happen at any
- * time: that a frame of an offer seems lost, or its answer (M_HINT); that an answer is to an
- * earlier question than the last (M_OLD), or to that.
+ * time: that a frame of an offer seems lost, or its answer (M_HINT); that more frames may be under
+ * way (M_MORE); that an answer is to an earlier question than the last (M_OLD), or to that.
  *
  *	world.c   what tests/harness wants to know of the two ends; the wire between
  *	weather.c which ways or lines carry frames
@@ -301,6 +301,7 @@ enum m_what {
 	M_OPEN, M_WANT, M_UNWANT, M_REFUSE, M_WINDOW,
 	M_ASK, M_REFLECT,	/* of the timer, before M_STALL */
 	M_HINT,			/* a frame of an offer seems lost, or its answer: M_HINT_OF() */
+	M_MORE,			/* more of what is due may be under way */
 	M_PATH_LOOK, M_PATH_PROBED, M_PATH_ANSWERED, M_PATH_SILENT, M_PATH_BACK,
 	M_PATH_LEFT, M_PATH_SAYS, M_CARRIER,
 	M_WHAT_END

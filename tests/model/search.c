@@ -481,6 +481,9 @@ static bool does_nothing(const struct m_world *w, unsigned int to, unsigned int 
 		return false;
 	none = *w;
 	without(&none.to[to], i);
+	/* In any event more of what waits goes. */
+	if (w->sc->parts && none.end[to].tag)
+		m_step(&none, M_ACT(M_MORE, to, 0));
 	if (with.end[to].link.pair && !none.end[to].link.pair)
 		lend(&none, to);
 	m_reduce(&with);

@@ -98,6 +98,7 @@ const char *m_act_name(const struct m_world *w, u16 act, char *buf, size_t len)
 		[M_RESERVE] = "has the word reserved for another link",
 		[M_FREE] = "has the word free again",
 		[M_READ] = "reads one", [M_STALL] = "sees no progress",
+		[M_MORE] = "may have more under way",
 		[M_FOUND] = "finds that its path carries",
 		[M_WAITED] = "has carried nothing longer for dead_ms",
 		[M_ASK] = "has had no answer, and asks what is there",

@@ -542,7 +542,10 @@ PATH_TEST(test_limit_ages)
 	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 1500);
 }
 
-/* Or for a keepalive time, if something is too long, and no path is known to carry more. */
+/*
+ * Or for a keepalive time and four round trips, if something is too long, and no path is known to
+ * carry more.
+ */
 PATH_TEST(test_limit_ages_soon)
 {
 	u64 found;
@@ -552,7 +555,7 @@ PATH_TEST(test_limit_ages_soon)
 	found = now;
 	go_to(1);
 	narrow(576);
-	now = found + KEEPALIVE;
+	now = found + KEEPALIVE + 4 * l.srtt;
 	probes_at(80);
 	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 576);
 	post_kind(&x, OAE_VERB, 900, 8);

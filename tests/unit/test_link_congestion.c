@@ -130,7 +130,7 @@ WINDOW_TEST(test_one_may_go)
 	assert_null(offered(3));
 }
 
-/* What a timer offers again goes at once, one slice of it. */
+/* What the timer has offered again waits for its turn, too. */
 WINDOW_TEST(test_unparked)
 {
 	post(&h[1], 2, 0);
@@ -139,12 +139,16 @@ WINDOW_TEST(test_unparked)
 	ack_number(1, 1);
 	bears(1);
 	fire_at(l.park_at);
-	assert_int_equal(offered(2)->slices, 1);
+	assert_null(offered(2));
+	rcv(answer_to(OAE_REFLECT, 1));
+	assert_non_null(offered(2));
 }
 
 /* Whatever a state says, one of a transaction goes, and an answer sets it right. */
 WINDOW_TEST(test_any_state)
 {
+	struct oae_post p = { .handle = &h[2], .len = 5000, .slice_max = 5000, .nslices = 1 };
+
 	l.out_pn = l.pn + 5000;
 	l.cwnd = 0;
 	post(&h[1], 3, 0);
@@ -159,6 +163,18 @@ WINDOW_TEST(test_any_state)
 	l.out_pn = l.pn + 5000;
 	post_some(1, 2);
 	assert_non_null(offered(2));
+
+	/* Of what is cut anew, too, whatever was sent meanwhile. */
+	open_window(state);
+	post(&h[1], 1, 0);
+	post_it(&p);
+	assert_non_null(op(OAE_OP_RESLICE));
+	bears(1);
+	p.slice_max = 1000;
+	p.nslices = 5;
+	clear();
+	oae_link_resliced(&l, &p, now, &a);
+	assert_int_equal(offered(2)->slices, 1);
 }
 
 /* A question that was sent last is not counted; one that was before a content is. */

@@ -715,6 +715,23 @@ LINK_TEST(test_ack_map)
 	assert_int_equal(noted(OAE_N_GAP_HEARD), 1);
 	assert_false(sent(OAE_OFFER)->slices & ~15ULL);
 	rcv(BUT(answer(OAE_ACK), f.seq++));
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
+	assert_int_equal(noted(OAE_N_GAP_HEARD), 0);
+}
+
+/* A late REFLECT of what is delivered is answered with nothing, whatever is committed since. */
+LINK_TEST(test_reflect_of_delivered)
+{
+	struct oae_frame late;
+
+	post(&x, 1, 0);
+	late = answer(OAE_REFLECT);
+	rcv(late);
+	late.rx = late.seq;
+	post(&y, 1, 0);
+	rcv(BUT(answer(OAE_REFLECT), f.rx = late.seq));
+	assert_non_null(sent(OAE_COMMIT));
+	rcv(late);
 	assert_nothing_but(OAE_N_OLD_SEQ);
 }
 

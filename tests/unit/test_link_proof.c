@@ -85,7 +85,7 @@ LINK_TEST(test_done_is_proof)
 	assert_proven();
 }
 
-/* The offer that follows such a proof cannot be answered by the same frame: it is not sent yet. */
+/* What follows such a proof cannot be answered by the same frame: it is not offered yet. */
 LINK_TEST(test_answer_before_the_offer)
 {
 	struct oae_frame f;
@@ -98,7 +98,7 @@ LINK_TEST(test_answer_before_the_offer)
 	rcv(f);
 	assert_true(ended(&x, OAE_REVERSED));
 	assert_int_equal(sent(OAE_OFFER)->frame.kind, OAE_VOID);
-	assert_int_equal(noted(OAE_N_OLD_CONTENT), 1);
+	assert_int_equal(noted(OAE_N_OLD_SEQ), 1);
 	assert_int_equal(oae_link_tx(&l), 0);
 	rcv(f);
 	assert_int_equal(oae_link_tx(&l), 1);
