@@ -16,13 +16,8 @@ static void answer_recalled(struct oae_link *l, const struct oae_lane *n, struct
 		oae_complete(a, n->p.handle, OAE_REVERSED, n->recalled);
 }
 
-/**
- * oae_offer_committed() - commit the transaction of tx + 1
- * @l: the link
- * @now: ns
- * @a: actions
- */
-void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
+/* Commit the transaction of tx + 1. */
+static void answer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_first_lane(l);
 	bool express = oae_post_express(&n->p);
@@ -76,7 +71,7 @@ void oae_offer_was_express(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_lane_unpark(l, n);
 	n->p.kind = OAE_MESSAGE;
 	n->p.flags |= OAE_POST_EXPRESS;
-	oae_offer_committed(l, now, a);
+	answer_committed(l, now, a);
 }
 
 /**
@@ -350,7 +345,7 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_credit_void(l, f->seq);
 	/* In order: what is above the first gap waits. */
 	while (l->given && oae_first_lane(l)->state == OAE_OFFER_REFLECTED)
-		oae_offer_committed(l, now, a);
+		answer_committed(l, now, a);
 	/* Of an express, that it is delivered is known only now. */
 	oae_credit_heard(l, f);
 	l->say_commit = l->tx != tx;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Swaps (doc/protocol.md section 4.9): the states of the half that this end has
- * posted. offer.c offers it, reflect.c takes the peer's half. Pure, see link.h.
+ * posted. offer.c offers it, hold.c takes the peer's half. Pure, see link.h.
  *
  * By half.state:
  *

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the responder holds (doc/protocol.md sections 4.2 and 4.11): kept, dropped, kept over a
- * freeze, and delivered when the initiator has committed. It never decides. Pure, see link.h.
+ * The responder (doc/protocol.md sections 4.2, 4.10 and 4.11): the slices of an offer are gathered,
+ * and it is held and reflected, or refused. What is held is delivered when the initiator has
+ * committed: the responder never decides. Pure, see link.h.
  *
  * Numbers that are held are above rx. By the state of a number:
  *
@@ -36,13 +37,8 @@ static void hold_reset(struct oae_link *l, struct oae_hold *h)
 	h->nslices = 0;
 }
 
-/**
- * oae_hold_discard() - drop what is held or gathered of a number
- * @l: the link
- * @seq: the number
- * @a: actions
- */
-void oae_hold_discard(struct oae_link *l, u32 seq, struct oae_actions *a)
+/* Drop what is held or gathered of a number. */
+static void hold_discard(struct oae_link *l, u32 seq, struct oae_actions *a)
 {
 	struct oae_hold *h = oae_hold_of(l, seq);
 
@@ -64,7 +60,7 @@ void oae_hold_discard_all(struct oae_link *l, struct oae_actions *a)
 	u32 i, n = oae_hold_places(l);
 
 	for (i = 1; i <= n; i++)
-		oae_hold_discard(l, l->rx + i, a);
+		hold_discard(l, l->rx + i, a);
 }
 
 /*
@@ -115,7 +111,7 @@ static void hold_keep(struct oae_link *l, u32 seq, struct oae_actions *a)
 	struct oae_hold *h = oae_hold_of(l, seq);
 
 	if (!hold_keeps(h)) {
-		oae_hold_discard(l, seq, a);
+		hold_discard(l, seq, a);
 		return;
 	}
 	hold_leave(l, h);
@@ -139,7 +135,7 @@ void oae_hold_froze(struct oae_link *l, struct oae_actions *a)
 		if (i == 1)
 			hold_keep(l, l->rx + i, a);
 		else
-			oae_hold_discard(l, l->rx + i, a);
+			hold_discard(l, l->rx + i, a);
 	}
 }
 
@@ -154,7 +150,7 @@ void oae_hold_resolved(struct oae_link *l, struct oae_actions *a)
 
 	hold_keep(l, l->rx + 1, a);
 	for (i = 2; i <= n; i++)
-		oae_hold_discard(l, l->rx + i, a);
+		hold_discard(l, l->rx + i, a);
 	l->firm = l->rx;
 }
 
@@ -204,12 +200,8 @@ bool oae_hold_stalled(const struct oae_link *l)
 	return true;
 }
 
-/**
- * oae_hold_moved() - what is held makes progress
- * @l: the link
- * @now: ns
- */
-void oae_hold_moved(struct oae_link *l, u64 now)
+/* What is held makes progress. */
+static void hold_moved(struct oae_link *l, u64 now)
 {
 	l->held_at = now;
 	l->reflects = 0;
@@ -226,17 +218,12 @@ void oae_hold_ready(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->state != OAE_OPEN || !l->ready_due)
 		return;
 	l->ready_due = false;
-	oae_hold_moved(l, now);
+	hold_moved(l, now);
 	oae_send(l, a, OAE_READY);
 }
 
-/**
- * oae_hold_firm() - how far is all held, without a gap?
- * @l: the link
- *
- * Return: the number; all from rx + 1 to it are held; rx: not even the next one.
- */
-u32 oae_hold_firm(struct oae_link *l)
+/* How far is all held, without a gap? rx: not even the next one. */
+static u32 hold_firm(struct oae_link *l)
 {
 	u32 n = oae_hold_places(l);
 
@@ -294,6 +281,476 @@ void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a)
 	l->unseen = h->express;
 	l->backoff = 0;
 	l->active_at = now;
-	oae_hold_moved(l, now);
+	hold_moved(l, now);
 	hold_reset(l, h);
+}
+
+static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold *h,
+			      u8 kind, struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_REFLECT);
+
+	s->frame.seq = seq;
+	s->frame.kind = kind;
+	s->frame.reflect.digest = h->digest;
+	s->frame.reflect.first = h->first;
+	if (kind != OAE_SWAP && kind != OAE_VERB)
+		return;
+	s->handle = kind == OAE_SWAP ? l->swaps->half.handle : NULL;
+	s->frame.length = OAE_REFLECT_LEN + h->reply;
+}
+
+static void hold_send_refuse(struct oae_link *l, u32 seq, u8 kind, u16 reason,
+			     struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_REFUSE);
+
+	s->frame.seq = seq;
+	s->frame.kind = kind;
+	s->frame.reason = reason;
+}
+
+/* The slices that are here of what a frame is about. */
+static void hold_send_ack(struct oae_link *l, const struct oae_frame *f, u64 have,
+			  struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_ACK);
+
+	oae_note(a, OAE_N_GAP);
+	s->frame.seq = f->seq;
+	s->frame.kind = f->kind;
+	s->frame.have = have;
+}
+
+/* Does the initiator want an answer? */
+static bool hold_is_asked(const struct oae_frame *f)
+{
+	return f->opcode == OAE_ASK || f->marks & OAE_M_ANSWER;
+}
+
+/* Refuse what is offered under a number. If that is not asked for, the peer is told later. */
+static void hold_refuse(struct oae_link *l, u32 seq, u16 reason, bool said,
+			struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, seq);
+
+	hold_discard(l, seq, a);
+	h->state = OAE_HOLD_REFUSED;
+	h->reason = reason;
+	h->said = said;
+	if ((reason == OAE_R_BUSY || reason == OAE_R_CONFLICT) && !l->closing)
+		l->ready_due = true;
+	oae_note(a, OAE_N_REFUSED);
+	if (said)
+		hold_send_refuse(l, seq, h->kind, reason, a);
+}
+
+/* Is what was refused judged anew? Not before the peer has heard of it, nor if it was for good. */
+static bool hold_judges_anew(const struct oae_hold *h)
+{
+	return h->said && oae_is_for_now(h->reason);
+}
+
+/* Is this the first of what is offered? Nothing (VOID) takes the place of all else. */
+static bool hold_is_new(const struct oae_hold *h, const struct oae_frame *f)
+{
+	return !oae_hold_begun(h) || (f->kind == OAE_VOID && h->kind != OAE_VOID) ||
+	       (h->state == OAE_HOLD_REFUSED && hold_judges_anew(h));
+}
+
+/* Does a slice fit to those that are here, and to their number? */
+static bool hold_fits(const struct oae_hold *h, const struct oae_frame *f)
+{
+	unsigned int n = f->slice + 1;
+
+	if (f->flags & OAE_F_LAST)
+		return (!h->nslices || h->nslices == n) && !(h->have & ~oae_slice_mask(n));
+	return !h->nslices || n < h->nslices;
+}
+
+/* Begin what is offered under a number. */
+static void hold_begin_content(struct oae_link *l, const struct oae_frame *f, u64 now,
+			       struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, f->seq);
+
+	if (h->state == OAE_HOLD_HELD)
+		oae_note(a, OAE_N_DROPPED);
+	/* With RESUME what an earlier run has left is of this content. */
+	if (!(f->flags & OAE_F_RESUME))
+		hold_discard(l, f->seq, a);
+	h->express = f->flags & OAE_F_EXPRESS;
+	h->kind = f->kind;
+	/* Numbers that are held above it wait for the peer again. */
+	if (l->nheld)
+		hold_moved(l, now);
+	h->state = OAE_HOLD_PARTIAL;
+	if (h->have)
+		oae_credit_resumed(l, h);
+}
+
+static void hold_begin(struct oae_link *l, struct oae_hold *h, u64 now,
+		       struct oae_actions *a)
+{
+	h->again = false;
+	h->state = OAE_HOLD_HELD;
+	l->nheld++;
+	hold_moved(l, now);
+	if (h->kind != OAE_VOID)
+		oae_note(a, OAE_N_HELD);
+}
+
+/* Have a verb computed. */
+static void hold_ask(struct oae_link *l, u32 seq, struct oae_actions *a)
+{
+	oae_hold_of(l, seq)->state = OAE_HOLD_ASKED;
+	l->asking = true;
+	l->asked = seq;
+	oae_op(a, OAE_OP_VERB)->seq = seq;
+}
+
+/**
+ * oae_hold_compute() - have the next verb computed that has waited (protocol 4.10)
+ * @l: the link
+ * @a: actions
+ *
+ * oae_link_computed() goes on with the one after that. An event answers a few.
+ */
+void oae_hold_compute(struct oae_link *l, struct oae_actions *a)
+{
+	u32 seq;
+
+	l->more_verbs = false;
+	if (!l->nwait || l->asking || l->state != OAE_OPEN)
+		return;
+	seq = hold_firm(l) + 1;
+	if (seq - l->rx > oae_hold_places(l) ||
+	    oae_hold_of(l, seq)->state != OAE_HOLD_WAITS)
+		return;
+	if (a->nsends >= OAE_PUMP_SENDS) {
+		l->more_verbs = true;
+		return;
+	}
+	l->nwait--;
+	/* An end that closes, or settles, takes nothing that it does not hold. */
+	if (oae_takes_nothing(l)) {
+		oae_hold_of(l, seq)->state = OAE_HOLD_PARTIAL;
+		hold_refuse(l, seq, OAE_R_BUSY, true, a);
+	} else {
+		hold_ask(l, seq, a);
+	}
+}
+
+/*
+ * The digest of what is here. The caller has the hashes of the slices; if this frame's
+ * was not here before, its hash is not among them yet.
+ */
+static u64 hold_digest_of_many(const struct oae_hold *h, const struct oae_frame *f,
+			       bool fresh, struct oae_actions *a)
+{
+	u64 hash[OAE_MAX_SLICES] oae_uninit;
+
+	a->hashes(a, f->seq, h->nslices, hash);
+	if (fresh)
+		hash[f->slice] = f->payload_hash;
+	return oae_whole_digest(hash, h->nslices);
+}
+
+/* Of nothing the caller has nothing. */
+static u64 hold_digest(const struct oae_hold *h, const struct oae_frame *f, bool fresh,
+		       struct oae_actions *a)
+{
+	if (h->nslices == 1 && (fresh || f->kind == OAE_VOID))
+		return oae_whole_digest(&f->payload_hash, 1);
+	return hold_digest_of_many(h, f, fresh, a);
+}
+
+/* All slices are here: hold the transaction and reflect it, or refuse it. */
+static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame *f,
+		 bool fresh, u64 now, struct oae_actions *a)
+{
+	h->at = now;
+	l->active_at = now;
+	h->digest = hold_digest(h, f, fresh, a);
+	switch (f->kind) {
+	case OAE_SWAP:
+		if (!oae_half_lend(l, a)) {
+			hold_refuse(l, f->seq, OAE_R_NO_HALF, true, a);
+			return;
+		}
+		h->reply = l->swaps->half.len;
+		break;
+	case OAE_VERB:
+		if (hold_firm(l) + 1 == f->seq) {
+			hold_ask(l, f->seq, a);
+			return;
+		}
+		/* A verb below it may be missing, and what it does not be known. */
+		h->state = OAE_HOLD_WAITS;
+		l->nwait++;
+		hold_send_ack(l, f, h->have, a);
+		return;
+	case OAE_PACK:
+		if (f->unfit || !l->packs) {
+			hold_refuse(l, f->seq, OAE_R_KIND, true, a);
+			return;
+		}
+		break;
+	}
+	hold_begin(l, h, now, a);
+	if (h->express)
+		oae_hold_deliver(l, now, a);
+	hold_send_reflect(l, f->seq, h, f->kind, a);
+	oae_hold_compute(l, a);
+}
+
+/**
+ * oae_link_computed() - complete OAE_OP_VERB (protocol 4.10)
+ * @l: the link
+ * @reason: 0, or why the verb is refused, enum oae_reason; BUSY: there is no memory for it
+ * @reply: length of the answer, which the caller keeps, bytes
+ * @now: ns
+ * @a: actions, the same list that held the OAE_OP_VERB
+ */
+void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
+		       struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, l->asked);
+	u32 seq = l->asked;
+
+	if (!l->asking)
+		return;
+	l->asking = false;
+	if (h->state != OAE_HOLD_ASKED)
+		return;
+	now = oae_now(l, now);
+	/* Without memory for it: as if its frame was lost. */
+	if (reason == OAE_R_BUSY) {
+		hold_discard(l, seq, a);
+		oae_finish(l, now, a);
+		return;
+	}
+	/* The way back is that of the question, which may carry more than the one in use. */
+	if (!reason && reply + OAE_REFLECT_LEN > l->most)
+		reason = OAE_R_TOO_BIG;
+	if (reason) {
+		hold_refuse(l, seq, reason, true, a);
+	} else {
+		hold_begin(l, h, now, a);
+		h->reply = reply;
+		hold_send_reflect(l, seq, h, OAE_VERB, a);
+		oae_hold_compute(l, a);
+	}
+	/* Closing, and the timer, depend on the state set here. */
+	oae_finish(l, now, a);
+}
+
+/* Keep a slice. False: drop the frame. */
+static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
+			    const struct oae_frame *f, struct oae_actions *a)
+{
+	struct oae_op *op;
+	bool fresh;
+
+	/* All slices of a number have the same kind. */
+	if (f->kind != h->kind || !hold_fits(h, f)) {
+		oae_note(a, OAE_N_BAD_SLICE);
+		return false;
+	}
+	fresh = !(h->have >> f->slice & 1);
+	if (fresh && (u64)h->len + f->length > l->cfg->max_len) {
+		hold_refuse(l, f->seq, OAE_R_TOO_BIG, true, a);
+		return false;
+	}
+	/* As if it was lost. */
+	if (fresh && !oae_credit_keep(l, h, f->length)) {
+		oae_note(a, OAE_N_NOT_GRANTED);
+		return false;
+	}
+	if (f->flags & OAE_F_LAST)
+		h->nslices = f->slice + 1;
+	if (!fresh) {
+		if (!hold_is_asked(f))
+			oae_note(a, OAE_N_DUP_SLICE);
+		return true;
+	}
+
+	h->have |= 1ULL << f->slice;
+	h->len += f->length;
+	if (!f->slice)
+		h->first = f->first;
+	/* Nothing is kept of nothing. */
+	if (f->kind == OAE_VOID)
+		return true;
+	op = oae_op(a, OAE_OP_KEEP);
+	op->slice = f->slice;
+	op->seq = f->seq;
+	op->hash = f->payload_hash;
+	return true;
+}
+
+/* An offer of transaction rx, or of nothing instead: reflect an express again (protocol 4.3). */
+static void hold_offer_delivered(struct oae_link *l, const struct oae_frame *f,
+				 struct oae_actions *a)
+{
+	const struct oae_hold *h = l->pair ? oae_hold_of(l, l->rx) : &l->hold;
+
+	if (!l->last_express || (!(f->flags & OAE_F_EXPRESS) && f->kind != OAE_VOID) ||
+	    oae_first_hold(l)->have) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return;
+	}
+	oae_note(a, OAE_N_REFLECTED_AGAIN);
+	if (hold_is_asked(f))
+		hold_send_reflect(l, f->seq, h, OAE_MESSAGE, a);
+}
+
+/* May this number be offered to this end? A half and an express are alone. */
+static bool hold_in_window(const struct oae_link *l, const struct oae_frame *f)
+{
+	u32 i = f->seq - l->rx;
+
+	if (i == 1)
+		return true;
+	return i && i <= l->window && !(f->flags & OAE_F_EXPRESS) && f->kind != OAE_SWAP;
+}
+
+/* It is complete, or refused: the same answer again, to whoever asks. False: it is neither. */
+static bool hold_answer_again(struct oae_link *l, struct oae_hold *h,
+			      const struct oae_frame *f, struct oae_actions *a)
+{
+	bool asked = hold_is_asked(f);
+
+	switch (h->state) {
+	case OAE_HOLD_REFUSED:
+		oae_note(a, OAE_N_OLD_CONTENT);
+		if (!asked)
+			return true;
+		h->said = true;
+		hold_send_refuse(l, f->seq, f->kind, h->reason, a);
+		return true;
+	case OAE_HOLD_HELD:
+		oae_note(a, OAE_N_REFLECTED_AGAIN);
+		if (!asked)
+			return true;
+		h->again = true;
+		hold_send_reflect(l, f->seq, h, h->kind, a);
+		return true;
+	case OAE_HOLD_WAITS:
+		if (asked)
+			hold_send_ack(l, f, h->have, a);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A number that may not be offered, or a content that is over: drop the frame. */
+static bool hold_is_over(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a)
+{
+	const struct oae_hold *h = oae_hold_of(l, f->seq);
+
+	if (f->seq == l->rx) {
+		hold_offer_delivered(l, f, a);
+		return true;
+	}
+	if (!hold_in_window(l, f)) {
+		oae_note(a, OAE_N_OLD_SEQ);
+		return true;
+	}
+	/* There is no memory for its place: as if it was lost. */
+	if (f->seq - l->rx > oae_hold_places(l)) {
+		l->lacking = true;
+		oae_note(a, OAE_N_NO_PLACE);
+		return true;
+	}
+	/* Nothing has taken its place. */
+	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VOID && f->kind != OAE_VOID) {
+		oae_note(a, OAE_N_OLD_CONTENT);
+		return true;
+	}
+	return false;
+}
+
+/**
+ * oae_rcv_ask() - handle ASK: what is here of a number (protocol 4.2, step 3)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @a: actions
+ */
+void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, f->seq);
+
+	if (hold_is_over(l, f, a))
+		return;
+	/* Of this nothing has come in this run, whatever is here else. */
+	if (!oae_hold_begun(h) || (f->kind == OAE_VOID && h->kind != OAE_VOID))
+		hold_send_ack(l, f, 0, a);
+	else if (!hold_answer_again(l, h, f, a))
+		hold_send_ack(l, f, h->have, a);
+}
+
+/**
+ * oae_hold_reflect() - reflect the lowest number that is held once more, unasked
+ * @l: the link, OPEN
+ * @a: actions
+ *
+ * Return: the payload of that, bytes; 0 if nothing is held.
+ */
+u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a)
+{
+	u32 i, n = oae_hold_places(l);
+	struct oae_hold *h;
+
+	for (i = 1; i <= n; i++) {
+		h = oae_hold_of(l, l->rx + i);
+		if (h->state != OAE_HOLD_HELD)
+			continue;
+		h->again = true;
+		hold_send_reflect(l, l->rx + i, h, h->kind, a);
+		return h->kind == OAE_SWAP || h->kind == OAE_VERB ? OAE_REFLECT_LEN + h->reply :
+								    OAE_REFLECT_LEN;
+	}
+	return 0;
+}
+
+/**
+ * oae_rcv_offer() - handle a slice of an offer (protocol 4.2, steps 1 to 3 and 5)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @now: ns
+ * @a: actions
+ */
+void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u64 now,
+		   struct oae_actions *a)
+{
+	struct oae_hold *h = oae_hold_of(l, f->seq);
+	bool fresh;
+
+	if (hold_is_over(l, f, a))
+		return;
+	if (hold_is_new(h, f))
+		hold_begin_content(l, f, now, a);
+	if (hold_answer_again(l, h, f, a))
+		return;
+
+	/*
+	 * An end that closes takes nothing that it does not hold. Otherwise a peer
+	 * that always has more to send would keep CLOSE from ever going out. No
+	 * READY follows. An end that settles refuses, too, and sends READY later.
+	 * Nothing, in place of what was reversed, is not new.
+	 */
+	if (oae_takes_nothing(l) && f->kind != OAE_VOID) {
+		hold_refuse(l, f->seq, f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY,
+			    hold_is_asked(f), a);
+		return;
+	}
+	fresh = !(h->have >> f->slice & 1);
+	if (!hold_keep_slice(l, h, f, a))
+		return;
+	if (h->nslices && h->have == oae_slice_mask(h->nslices))
+		hold(l, h, f, fresh, now, a);
+	else if (hold_is_asked(f))
+		hold_send_ack(l, f, h->have, a);
 }

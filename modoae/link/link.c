@@ -6,128 +6,6 @@
 #include "link_int.h"
 
 /**
- * oae_op() - add an op to the actions
- * @a: actions
- * @type: type of the op
- *
- * Return: the op; the caller sets the members that its type uses.
- */
-struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type)
-{
-	struct oae_op *op;
-
-	if (a->nops == OAE_MAX_OPS && a->full)
-		a->full(a);
-	if (a->nops == OAE_MAX_OPS) {
-		a->overflow = true;
-		a->nops--;
-	}
-	op = &a->op[a->nops++];
-	op->type = type;
-	return op;
-}
-
-/**
- * oae_note() - add a note to the actions, to be counted and logged
- * @a: actions
- * @note: the note
- */
-void oae_note(struct oae_actions *a, enum oae_note note)
-{
-	oae_op(a, OAE_OP_NOTE)->note = note;
-}
-
-/**
- * oae_notes() - add a note that counts more than once
- * @a: actions
- * @note: the note
- * @n: how often, may be 0
- */
-void oae_notes(struct oae_actions *a, enum oae_note note, u32 n)
-{
-	while (n--)
-		oae_note(a, note);
-}
-
-/**
- * oae_note_of() - add a note about a transaction
- * @a: actions
- * @note: the note
- * @handle: of the transaction
- */
-void oae_note_of(struct oae_actions *a, enum oae_note note, void *handle)
-{
-	struct oae_op *op = oae_op(a, OAE_OP_NOTE);
-
-	op->note = note;
-	op->handle = handle;
-}
-
-/**
- * oae_complete() - add the outcome of a transaction to the actions
- * @a: actions
- * @handle: of the transaction
- * @outcome: the outcome
- * @err: why it is not committed, positive errno; 0 if it is
- */
-void oae_complete(struct oae_actions *a, void *handle,
-		  enum oae_outcome outcome, int err)
-{
-	struct oae_op *op = oae_op(a, OAE_OP_COMPLETE);
-
-	op->handle = handle;
-	op->outcome = outcome;
-	op->err = err;
-}
-
-/**
- * oae_send() - add a frame to the actions, with counters and ltags filled in
- * @l: the link
- * @a: actions
- * @opcode: opcode of the frame
- *
- * Return: the send. The caller sets what only some opcodes have (body, handle,
- * slices, and the number of an OFFER); all other fields of the header are 0.
- */
-struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
-			  enum oae_opcode opcode)
-{
-	struct oae_send *s;
-	struct oae_frame *f;
-
-	if (a->nsends == OAE_MAX_SENDS) {
-		a->overflow = true;
-		a->nsends--;
-	}
-	s = &a->send[a->nsends++];
-	f = &s->frame;
-	/* No memset(): most of a frame is a body that few opcodes have. */
-	f->opcode = opcode;
-	f->vc = l->vc;
-	f->flags = 0;
-	f->kind = 0;
-	f->hdr_len = OAE_HDR_LEN;
-	f->length = 0;
-	f->slice = 0;
-	f->grant = l->granted / OAE_GRANT_UNIT;
-	f->reason = 0;
-	f->marks = 0;
-	f->src_ltag = l->ltag;
-	f->dst_ltag = l->peer_ltag;
-	f->tx = l->tx;
-	f->rx = l->rx;
-	f->seq = 0;
-	f->pn = 0;
-	f->map = 0;
-	f->payload_hash = 0;
-	if (opcode == OAE_COMMIT || opcode == OAE_ASK)
-		f->pn = oae_number_next(l, 1);
-	else if (oae_is_answer(opcode))
-		oae_number_says(l, f);
-	return s;
-}
-
-/**
  * oae_link_init() - initialise a link, CLOSED
  * @l: the link
  * @cfg: values of the knobs, until the next oae_link_use()
@@ -189,6 +67,25 @@ static void link_rcv_commit(struct oae_link *l, const struct oae_frame *f,
 		oae_send(l, a, OAE_DONE)->frame.seq = l->rx;
 }
 
+/* The numbers that a frame has, or tells of. False: the link froze. */
+static bool link_rcv_number(struct oae_link *l, const struct oae_frame *f, u64 now,
+			    struct oae_actions *a)
+{
+	u32 acked = l->acked;
+
+	if (!oae_number_rcv(l, f)) {
+		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
+		return false;
+	}
+	if (l->acked != acked)
+		oae_timer_answered(l, now);
+	if (l->search && oae_is_answer(f->opcode) && oae_mtu_heard(l, f, now, a)) {
+		oae_freeze(l, OAE_N_PORT, now, a);
+		return false;
+	}
+	return true;
+}
+
 static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u64 now,
 			  struct oae_actions *a)
 {
@@ -218,9 +115,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u64 now
 	}
 	if (!oae_run_progress(l, f, now, a))
 		return;
-	if (!oae_number_rcv(l, f, now, a))
-		return;
-	if (l->search && oae_is_answer(f->opcode) && !oae_mtu_heard(l, f, now, a))
+	if (!link_rcv_number(l, f, now, a))
 		return;
 
 	switch (f->opcode) {
@@ -437,19 +332,75 @@ void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
 }
 
 /**
- * oae_link_ask() - say where this end stands, and have the peer answer
+ * oae_link_set_mtu() - set the MTU of the link's way
  * @l: the link
+ * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more
+ * @now: ns
  * @a: actions
+ *
+ * If the MTU changes an OPEN link freezes (protocol 4.8), so that the peer learns
+ * the MTU and what is in flight is cut anew.
  */
-void oae_link_ask(struct oae_link *l, struct oae_actions *a)
+void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
+		      struct oae_actions *a)
 {
-	struct oae_send *s;
+	if (l->mtu == mtu)
+		return;
+	l->mtu = mtu;
+	oae_mtu_forget(l);
+	oae_link_port_down(l, now, a);
+}
 
+/* Another length is carried: a shorter one needs a freeze, since what is offered is cut anew. */
+static void link_turned(struct oae_link *l, u16 was, u64 now, struct oae_actions *a)
+{
 	if (l->state != OAE_OPEN)
 		return;
-	s = oae_send(l, a, OAE_COMMIT);
-	s->frame.seq = l->tx;
-	s->frame.flags |= OAE_F_WANT_DONE;
-	if (l->blocked)
-		s->frame.marks = OAE_M_BLOCKED;
+	if (oae_link_slice_max(l) < was) {
+		oae_link_port_down(l, now, a);
+		return;
+	}
+	now = oae_now(l, now);
+	oae_mtu_changed(l);
+	oae_finish(l, now, a);
+}
+
+/**
+ * oae_link_set_far() - set what the peer carries by the path in use, as it has said there
+ * @l: the link
+ * @far: bytes behind the Ethernet header; 0 it has not said it
+ * @now: ns
+ * @a: actions
+ */
+void oae_link_set_far(struct oae_link *l, u16 far, u64 now, struct oae_actions *a)
+{
+	u16 was = oae_link_slice_max(l);
+
+	if (!far || far == l->peer_mtu || !l->peer_mtu)
+		return;
+	l->peer_mtu = far;
+	link_turned(l, was, now, a);
+}
+
+/**
+ * oae_link_go_by() - the link goes by another path (protocol 4.14)
+ * @l: the link
+ * @c: what that carries
+ * @now: ns
+ * @a: actions
+ *
+ * An OPEN link freezes if that is less than before.
+ */
+void oae_link_go_by(struct oae_link *l, const struct oae_carries *c, u64 now,
+		    struct oae_actions *a)
+{
+	u16 was = oae_link_slice_max(l);
+
+	oae_mtu_forget(l);
+	l->mtu = c->mtu;
+	l->pmtu = c->pmtu;
+	l->pmtu_at = c->pmtu_at;
+	if (c->far && l->peer_mtu)
+		l->peer_mtu = c->far;
+	link_turned(l, was, now, a);
 }

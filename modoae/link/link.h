@@ -10,22 +10,21 @@
  *
  * The rules are those of doc/protocol.md section 4, by file:
  *   link.c   the events
+ *   actions.c what an event has done
  *   timer.c  the timer: failures, probes, link down
+ *   rtt.c    the round trip, and the probe timeout
  *   close.c  closing, and the end of a link
- *   lane.c   the numbers of the window, and their contents
- *   offer.c  the initiator: offer a content
- *   pump.c   what is offered next
+ *   lane.c   the numbers of the window, their contents and places
+ *   offer.c  the initiator: what is offered next, and taken back by the user
  *   answer.c reflected, refused, committed
- *   cancel.c taken back by the user
  *   mtu.c    what a path carries
  *   number.c the numbers of frames, and which the peer has heard
  *   congestion.c  how many frames may be under way
- *   window.c how many transactions may be, and the places for them
  *   credit.c how much the peer may send, and this end may
- *   reflect.c the responder: gather the slices of an offer, reflect or refuse it
- *   hold.c   what is held: dropped, kept, delivered
+ *   hold.c   the responder: gather the slices of an offer, reflect or refuse it; deliver
  *   half.c   swaps: the half that is posted, offered, lent
- *   sync.c   freezing and resolving
+ *   freeze.c freezing
+ *   sync.c   resolving
  *   show.c   queries for people and programs
  */
 #ifndef OAE_LINK_H

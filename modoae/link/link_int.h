@@ -165,7 +165,7 @@ static inline u32 oae_lane_pn(const struct oae_lane *n)
 	return n->asked ?: n->pn;
 }
 
-/* link.c */
+/* actions.c */
 struct oae_op *oae_op(struct oae_actions *a, enum oae_op_type type);
 void oae_note(struct oae_actions *a, enum oae_note note);
 void oae_notes(struct oae_actions *a, enum oae_note note, u32 n);
@@ -175,15 +175,44 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 void oae_complete(struct oae_actions *a, void *handle,
 		  enum oae_outcome outcome, int err);
 
-/* timer.c */
-bool oae_would_lose(const struct oae_link *l);
-void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_new_clock(struct oae_link *l, u64 now);
+/* rtt.c */
+u64 oae_pto_doubled(const struct oae_link *l, u64 t, u64 max);
 void oae_rtt_sample(struct oae_link *l, u64 rtt);
 void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v);
-void oae_timer_answered(struct oae_link *l, u64 now);
 u64 oae_first_again(const struct oae_link *l);
 void oae_rtt_guess(struct oae_link *l, u64 rtt);
+
+/*
+ * The probe timeout (PTO): an answer that takes longer is asked for. Inline, since every event
+ * arms the timer.
+ *
+ * Derived from the measured round trip, within the knobs but never less than two round
+ * trips, and doubled with each failure since the last progress. After many failures it exceeds
+ * the knobs, since the round trip may be longer than any measured (protocol 4.4).
+ */
+static inline u64 oae_pto(const struct oae_link *l)
+{
+	u64 max = l->cfg->stall_max, least = 2 * l->srtt;
+	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
+
+	if (t < l->cfg->stall_min)
+		t = l->cfg->stall_min;
+	if (t < least)
+		t = least;
+	if (max < least)
+		max = least;
+	if (l->backoff)
+		return oae_pto_doubled(l, t, max);
+	return t < max ? t : max;
+}
+
+/* show.c */
+bool oae_would_lose(const struct oae_link *l);
+
+/* timer.c */
+void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_new_clock(struct oae_link *l, u64 now);
+void oae_timer_answered(struct oae_link *l, u64 now);
 void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* close.c */
@@ -195,6 +224,8 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* lane.c */
+void oae_window_begin(struct oae_link *l);
+unsigned int oae_window_limit(const struct oae_link *l);
 struct oae_lane *oae_lane_append(struct oae_link *l, const struct oae_post *p);
 void oae_lane_not_due(struct oae_link *l, struct oae_lane *n);
 void oae_lane_due(struct oae_link *l, struct oae_lane *n, enum oae_due due);
@@ -217,19 +248,15 @@ void oae_offer_hand_back(struct oae_link *l, u32 seq, bool refused,
 void oae_offer_drop_next(struct oae_link *l, int err, struct oae_actions *a);
 
 /* offer.c */
-void oae_offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
-		   struct oae_actions *a);
+void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_offer_drop_aside(struct oae_link *l, unsigned int i, int err,
+			  struct oae_actions *a);
 void oae_offer_ask(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
-void oae_offer_number(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 void oae_offer_again(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a);
 void oae_offer_sure(struct oae_link *l, struct oae_actions *a);
 
-/* pump.c */
-void oae_offer_drop_aside(struct oae_link *l, unsigned int i, int err,
-			  struct oae_actions *a);
-void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a);
-
 /* mtu.c */
+bool oae_mtu_found(struct oae_link *l, u16 mtu, u64 now, struct oae_actions *a);
 bool oae_mtu_fits(const struct oae_link *l, const struct oae_post *p);
 bool oae_mtu_waits(struct oae_link *l, const struct oae_post *p, u64 now);
 bool oae_mtu_several(const struct oae_link *l, const struct oae_post *p);
@@ -238,7 +265,6 @@ void oae_mtu_changed(struct oae_link *l);
 void oae_mtu_doubt(struct oae_link *l, struct oae_actions *a);
 void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, unsigned int lost,
 		  struct oae_actions *a);
-void oae_mtu_found(struct oae_link *l, u16 mtu, u64 now, struct oae_actions *a);
 bool oae_mtu_heard(struct oae_link *l, const struct oae_frame *f, u64 now,
 		   struct oae_actions *a);
 void oae_mtu_asked(struct oae_link *l, const struct oae_frame *f, u64 now,
@@ -247,7 +273,6 @@ u64 oae_mtu_timer_at(const struct oae_link *l);
 void oae_mtu_timer(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* answer.c */
-void oae_offer_committed(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_was_express(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a);
 void oae_offer_done(struct oae_link *l, u32 seq);
@@ -270,12 +295,7 @@ u32 oae_number_next(struct oae_link *l, unsigned int n);
 void oae_number_says(const struct oae_link *l, struct oae_frame *f);
 bool oae_number_heard(const struct oae_frame *f, u32 pn);
 bool oae_number_was_sent(const struct oae_link *l, u32 ack);
-bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
-		    struct oae_actions *a);
-
-/* window.c */
-void oae_window_begin(struct oae_link *l);
-unsigned int oae_window_limit(const struct oae_link *l);
+bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f);
 
 /* congestion.c */
 void oae_cong_begin(struct oae_link *l);
@@ -291,15 +311,17 @@ void oae_cong_overtaken(struct oae_link *l);
 
 /* hold.c */
 void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_hold_compute(struct oae_link *l, struct oae_actions *a);
+void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u64 now,
+		   struct oae_actions *a);
+void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a);
+u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a);
 bool oae_hold_has(const struct oae_link *l, s32 n);
-void oae_hold_discard(struct oae_link *l, u32 seq, struct oae_actions *a);
 void oae_hold_discard_all(struct oae_link *l, struct oae_actions *a);
 void oae_hold_froze(struct oae_link *l, struct oae_actions *a);
 void oae_hold_resolved(struct oae_link *l, struct oae_actions *a);
 bool oae_hold_stalled(const struct oae_link *l);
 void oae_hold_ready(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_hold_moved(struct oae_link *l, u64 now);
-u32 oae_hold_firm(struct oae_link *l);
 void oae_hold_tell(const struct oae_link *l, struct oae_frame *f, struct oae_actions *a);
 
 /* credit.c */
@@ -317,13 +339,6 @@ void oae_credit_move(struct oae_link *l, struct oae_pair **pair, unsigned int n)
 void oae_credit_heard(struct oae_link *l, const struct oae_frame *f);
 void oae_credit_begin(struct oae_link *l, const struct oae_frame *f);
 
-/* reflect.c */
-void oae_hold_compute(struct oae_link *l, struct oae_actions *a);
-void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u64 now,
-		   struct oae_actions *a);
-void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a);
-u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a);
-
 /* half.c */
 void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 		   struct oae_actions *a);
@@ -331,21 +346,24 @@ void oae_half_refused(struct oae_link *l, u64 now, struct oae_actions *a);
 bool oae_half_lend(struct oae_link *l, struct oae_actions *a);
 void oae_half_back(struct oae_link *l, struct oae_actions *a);
 
-/* sync.c */
-void oae_forget_run(struct oae_link *l, struct oae_actions *a);
-void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a);
+/* freeze.c */
 void oae_set_senior(struct oae_link *l);
-void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
-		struct oae_actions *a);
+void oae_freeze_learn(struct oae_link *l, const struct oae_frame *f);
 void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 		   struct oae_actions *a);
+void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
+		struct oae_actions *a);
+void oae_forget_run(struct oae_link *l, struct oae_actions *a);
+void oae_broken(struct oae_link *l, u64 now, struct oae_actions *a);
+
+/* sync.c */
 void oae_rcv_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 		  struct oae_actions *a);
 void oae_rcv_sync_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a);
 void oae_rcv_sync_chk(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a);
-void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a);
 bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 			 u64 now, struct oae_actions *a);
 bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,

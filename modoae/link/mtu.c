@@ -274,24 +274,26 @@ void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, unsigned int los
  * @now: ns
  * @a: actions
  *
- * If that is another length the link freezes, so that the peer learns of it, and what is offered
- * is cut anew. (That both ends say less is no reason to stay: each asks for what its port carries.)
+ * (That both ends say less is no reason to stay: each asks for what its port carries.)
+ *
+ * Return: true if that is another length: the caller freezes the link, so that the peer learns of
+ * it, and what is offered is cut anew.
  */
-void oae_mtu_found(struct oae_link *l, u16 mtu, u64 now, struct oae_actions *a)
+bool oae_mtu_found(struct oae_link *l, u16 mtu, u64 now, struct oae_actions *a)
 {
 	u16 was = oae_link_mtu(l);
 
 	l->search = 0;
 	l->longs = 0;
 	if (mtu == mtu_both(l, was))
-		return;
+		return false;
 	l->pmtu = mtu < l->mtu ? mtu : 0;
 	l->pmtu_at = now;
 	if (oae_link_mtu(l) == was)
-		return;
+		return false;
 	if (oae_link_mtu(l) < was)
 		oae_note(a, OAE_N_CUT);
-	oae_freeze(l, OAE_N_PORT, now, a);
+	return true;
 }
 
 /* This size does not get through: what is the next smaller one? 0: there is none. */
@@ -332,7 +334,7 @@ static bool mtu_gets_through(const struct oae_link *l, const struct oae_frame *f
  * It says something only if the short one was heard, or the long one; else both are sent once
  * more. That a size does not get through is progress (protocol 4.4).
  *
- * Return: false if the link froze.
+ * Return: true if another length gets through: the caller freezes the link.
  */
 bool oae_mtu_heard(struct oae_link *l, const struct oae_frame *f, u64 now,
 		   struct oae_actions *a)
@@ -342,14 +344,12 @@ bool oae_mtu_heard(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	/* Whatever a state says. */
 	l->search_tries %= OAE_MTU_TRIES;
-	if (mtu_gets_through(l, f)) {
-		oae_mtu_found(l, l->search, now, a);
-		return l->state == OAE_OPEN;
-	}
+	if (mtu_gets_through(l, f))
+		return oae_mtu_found(l, l->search, now, a);
 	pn = l->search_pn[l->search_tries] + 1;
 	after = oae_dist(pn, f->ack);
 	if (after < 0)
-		return true;
+		return false;
 	if (after < OAE_NUMBER_MAP && oae_number_heard(f, pn)) {
 		l->grown_at = now;
 		if (++l->search_tries == OAE_MTU_TRIES) {
@@ -360,7 +360,7 @@ bool oae_mtu_heard(struct oae_link *l, const struct oae_frame *f, u64 now,
 	}
 	if (l->search)
 		l->search_pn[l->search_tries] = mtu_probe(l, a);
-	return true;
+	return false;
 }
 
 /**
@@ -419,78 +419,4 @@ void oae_mtu_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 		return;
 	l->pmtu_at = now;
 	mtu_search(l, l->mtu, a);
-}
-
-/**
- * oae_link_set_mtu() - set the MTU of the link's way
- * @l: the link
- * @mtu: bytes after the Ethernet header, OAE_MIN_MTU or more
- * @now: ns
- * @a: actions
- *
- * If the MTU changes an OPEN link freezes (protocol 4.8), so that the peer learns
- * the MTU and what is in flight is cut anew.
- */
-void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
-		      struct oae_actions *a)
-{
-	if (l->mtu == mtu)
-		return;
-	l->mtu = mtu;
-	oae_mtu_forget(l);
-	oae_link_port_down(l, now, a);
-}
-
-/* Another length is carried: a shorter one needs a freeze, since what is offered is cut anew. */
-static void mtu_turned(struct oae_link *l, u16 was, u64 now, struct oae_actions *a)
-{
-	if (l->state != OAE_OPEN)
-		return;
-	if (oae_link_slice_max(l) < was) {
-		oae_link_port_down(l, now, a);
-		return;
-	}
-	now = oae_now(l, now);
-	oae_mtu_changed(l);
-	oae_finish(l, now, a);
-}
-
-/**
- * oae_link_set_far() - set what the peer carries by the path in use, as it has said there
- * @l: the link
- * @far: bytes behind the Ethernet header; 0 it has not said it
- * @now: ns
- * @a: actions
- */
-void oae_link_set_far(struct oae_link *l, u16 far, u64 now, struct oae_actions *a)
-{
-	u16 was = oae_link_slice_max(l);
-
-	if (!far || far == l->peer_mtu || !l->peer_mtu)
-		return;
-	l->peer_mtu = far;
-	mtu_turned(l, was, now, a);
-}
-
-/**
- * oae_link_go_by() - the link goes by another path (protocol 4.14)
- * @l: the link
- * @c: what that carries
- * @now: ns
- * @a: actions
- *
- * An OPEN link freezes if that is less than before.
- */
-void oae_link_go_by(struct oae_link *l, const struct oae_carries *c, u64 now,
-		    struct oae_actions *a)
-{
-	u16 was = oae_link_slice_max(l);
-
-	oae_mtu_forget(l);
-	l->mtu = c->mtu;
-	l->pmtu = c->pmtu;
-	l->pmtu_at = c->pmtu_at;
-	if (c->far && l->peer_mtu)
-		l->peer_mtu = c->far;
-	mtu_turned(l, was, now, a);
 }

@@ -101,13 +101,10 @@ bool oae_number_was_sent(const struct oae_link *l, u32 ack)
  * oae_number_rcv() - note the number of a question, or look at what an answer has heard
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame, any
- * @now: ns
- * @a: actions
  *
- * Return: false if the peer has heard what was never sent, and the link froze.
+ * Return: false if the peer has heard what was never sent.
  */
-bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
-		    struct oae_actions *a)
+bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f)
 {
 	if (oae_is_question(f->opcode)) {
 		number_heard(l, f->pn);
@@ -115,14 +112,11 @@ bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f, u64 now,
 	}
 	if (!oae_is_answer(f->opcode))
 		return true;
-	if (!oae_number_was_sent(l, f->ack)) {
-		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
+	if (!oae_number_was_sent(l, f->ack))
 		return false;
-	}
 	if (oae_dist(l->acked, f->ack) > 0) {
 		oae_cong_acked(l, f->ack);
 		l->acked = f->ack;
-		oae_timer_answered(l, now);
 	}
 	return true;
 }

@@ -337,3 +337,161 @@ unsigned int oae_path_spare(const struct oae_paths *ps, bool heard)
 	}
 	return last;
 }
+
+/**
+ * oae_paths_all() - which paths does a SYNC of a freeze go by?
+ * @ps: the paths
+ * @l: the link
+ *
+ * All that are up and proven. If the link is down those are, too, that are not proven: whoever
+ * is there now may know nothing of what was. By a gateway that holds for the own path alone:
+ * paths_doubt().
+ *
+ * Return: a set of indices.
+ */
+unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l)
+{
+	unsigned int i, all = 0;
+
+	for (i = 0; i < OAE_PATHS_MAX; i++)
+		if (ps->path[i].there && ps->path[i].up &&
+		    (ps->path[i].proven ||
+		     (l->down && (i == OAE_PATH_OWN || !ps->path[i].via))))
+			all |= 1U << i;
+	/*
+	 * The port would not take it, but whoever counts finds it. By a path in use that is
+	 * not proven the peer does not know this end's address: it is probed first.
+	 */
+	return all ?: ps->path[ps->used].proven || l->down ? 1U << ps->used : 0;
+}
+
+/* Was the probe before this one not answered? */
+static bool out_again(const struct oae_link *l)
+{
+	return l->asked_at && l->asked_at < l->now;
+}
+
+/**
+ * oae_paths_out() - which paths does a frame go by?
+ * @ps: the paths
+ * @l: the link, after the event that sends the frame
+ * @f: the frame
+ * @back: index of the path by which the frame came that the event was about; -1 none
+ * @before: state of the link before the event
+ *
+ * What begins a freeze, and what is repeated in it, goes by all that are proven; so does what the
+ * timer asks for the second time, or reflects again. What answers goes back; all else goes by
+ * the path in use, and so does ASK if it is a probe of the length that this carries.
+ *
+ * Return: a set of indices.
+ */
+unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
+			   const struct oae_frame *f, int back, enum oae_state before)
+{
+	switch (f->opcode) {
+	case OAE_SYNC:
+		if (l->state == OAE_OPEN)	/* a probe */
+			return out_again(l) ? oae_paths_all(ps, l) : 1U << ps->used;
+		if (before >= OAE_OPEN || back < 0)
+			return oae_paths_all(ps, l);
+		return 1U << back;
+	case OAE_CLOSE:
+		/* Only by that is the answer of an end without the link believed. */
+		return 1U << ps->used | 1U << ps->home;
+	case OAE_ASK:
+		if (f->length)
+			break;
+		fallthrough;
+	case OAE_COMMIT:
+		if (back < 0)
+			return l->asks > 1 ? oae_paths_all(ps, l) : 1U << ps->used;
+		/* To a REFLECT unasked: the first may have been lost by the path in use. */
+		return 1U << ps->used | (f->opcode == OAE_COMMIT ? 1U << back : 0);
+	case OAE_REFLECT:
+		if (back < 0 && l->reflects)
+			return oae_paths_all(ps, l);
+		if (back >= 0)
+			return 1U << back;
+		break;
+	case OAE_SYNC_ACK:
+	case OAE_SYNC_CHK:
+	case OAE_ACK:
+	case OAE_REFUSE:
+	case OAE_DONE:
+	case OAE_CLOSE_ACK:
+		if (back >= 0)
+			return 1U << back;
+		break;
+	}
+	return 1U << ps->used;
+}
+
+/**
+ * oae_path_due() - is a path to be probed now?
+ * @ps: the paths
+ * @i: its index
+ * @l: the link
+ * @now: ns
+ *
+ * The path in use is not, once it is proven: the link itself notices what fails there.
+ * A frozen link is in a hurry.
+ */
+bool oae_path_due(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
+		  u64 now)
+{
+	u64 keepalive = l->cfg->keepalive, wait = keepalive - keepalive / 8;
+	const struct oae_path *p = &ps->path[i];
+
+	if (oae_frozen(l) && !p->proven && !l->down)
+		wait = keepalive / 8;
+	return p->there && p->up && (i != ps->used || !p->proven) &&
+	       (!p->probed_at || now - p->probed_at >= wait);
+}
+
+/**
+ * oae_path_probed() - a probe is sent
+ * @ps: the paths
+ * @i: index of the path
+ * @nonce: of the probe, not 0
+ * @now: ns
+ */
+void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now)
+{
+	struct oae_path *p = &ps->path[i];
+
+	if (p->nonce && p->missed < 255)
+		p->missed++;
+	/* A path that is silent altogether is not one that loses a little. */
+	if (p->nonce && p->good)
+		oae_loss_missed(&p->loss);
+	if (p->missed >= OAE_PATH_MISSES)
+		p->good = false;
+	p->nonce = nonce;
+	p->probed_at = now;
+}
+
+/**
+ * oae_path_answered() - the answer to a probe has come, and its proof holds
+ * @ps: the paths
+ * @i: index of the path that it came by
+ * @nonce: of the answer
+ * @now: ns
+ *
+ * Return: false if it is not the answer to the last probe there.
+ */
+bool oae_path_answered(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now)
+{
+	struct oae_path *p = &ps->path[i];
+
+	if (!p->nonce || p->nonce != nonce)
+		return false;
+	p->nonce = 0;
+	p->missed = 0;
+	p->proven = true;
+	if (!p->good)
+		p->good_at = now;
+	p->good = true;
+	oae_loss_answered(&p->loss);
+	p->rtt = now > p->probed_at ? now - p->probed_at : 1;
+	return true;
+}

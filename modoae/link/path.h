@@ -188,12 +188,12 @@ u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_
 bool oae_path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		      const struct oae_frame *f, enum oae_state before, u64 now);
 
-/* pathout.c: by which a frame goes */
+/* by which a frame goes */
 unsigned int oae_paths_all(const struct oae_paths *ps, const struct oae_link *l);
 unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 			   const struct oae_frame *f, int back, enum oae_state before);
 
-/* pathprobe.c: probes */
+/* probes */
 bool oae_path_due(const struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		  u64 now);
 void oae_path_probed(struct oae_paths *ps, unsigned int i, u64 nonce, u64 now);

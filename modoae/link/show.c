@@ -202,3 +202,42 @@ bool oae_link_confirmed(const struct oae_link *l, const struct oae_link_mark *m)
 {
 	return oae_dist(m->tx, l->peer_rx) >= 0 || l->inc != m->inc || l->peer_inc != m->peer_inc;
 }
+
+/**
+ * oae_link_undecided() - is there a transaction whose outcome this end does not know?
+ * @l: the link
+ *
+ * Return: true if a transaction is held or in flight.
+ */
+bool oae_link_undecided(const struct oae_link *l)
+{
+	return l->nheld || oae_first_lane(l)->state == OAE_OFFER_OUT || oae_express_out(l) ||
+	       (l->nlanes > 1 && oae_frozen(l)) || l->given > 1;
+}
+
+/**
+ * oae_link_in_doubt() - may there be a transaction whose outcome an end does not know?
+ * @l: the link
+ *
+ * Return: true if a transaction is undecided here, or may be undecided at the peer:
+ * committed and not known to be delivered, or delivered and not known to be
+ * committed.
+ */
+bool oae_link_in_doubt(const struct oae_link *l)
+{
+	return oae_link_undecided(l) || !oae_link_all_confirmed(l) || l->unseen;
+}
+
+/**
+ * oae_would_lose() - would a transaction be lost with the present incarnation of the peer?
+ * @l: the link
+ *
+ * An atomic offer would not: the next incarnation gets it.
+ *
+ * Return: true if something is held, committed and not known to be delivered, delivered
+ * and not known to be committed, or an express is in flight.
+ */
+bool oae_would_lose(const struct oae_link *l)
+{
+	return l->nheld || oae_express_out(l) || !oae_link_all_confirmed(l) || l->unseen;
+}

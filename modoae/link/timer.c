@@ -26,78 +26,10 @@
  */
 #include "link_int.h"
 
-#define PEAK_TIMES	16	/* keepalive times */
 #define TIMER_ASKS	6	/* questions without an answer until the link freezes */
 #define TIMER_LONGS	2	/* REFLECTs that are long in vain until the path is asked */
 #define TIMER_REFLECTS	8	/* REFLECTs without progress of what is held, likewise */
 #define TIMER_PATIENCE	16	/* probe timeouts without progress, likewise */
-
-/* The probe timeout @t, at most @max, doubled with each failure that counts. */
-static u64 timer_doubled(const struct oae_link *l, u64 t, u64 max)
-{
-	/* The first failure in a row may be just a lost frame: it does not count. */
-	unsigned int n = l->backoff, fast = n > 1 ? n - 1 : 0, slow = 0;
-	u64 dead = l->cfg->dead;
-
-	if (fast >= OAE_FAST_BACKOFF) {
-		slow = (n - OAE_FAST_BACKOFF) / 2;
-		fast = OAE_FAST_BACKOFF - 1;
-	}
-	t <<= fast;
-	t = t < max ? t : max;
-	/* There is no point in waiting longer than the dead time. */
-	dead = t < dead ? dead : t;
-	t <<= slow;
-	return t < dead ? t : dead;
-}
-
-/*
- * The probe timeout (PTO): an answer that takes longer is asked for. Inline, since every event
- * arms the timer.
- *
- * Derived from the measured round trip, within the knobs but never less than two round
- * trips, and doubled with each failure since the last progress. After many failures it exceeds
- * the knobs, since the round trip may be longer than any measured (protocol 4.4).
- */
-static inline u64 timer_pto(const struct oae_link *l)
-{
-	u64 max = l->cfg->stall_max, least = 2 * l->srtt;
-	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
-
-	if (t < l->cfg->stall_min)
-		t = l->cfg->stall_min;
-	if (t < least)
-		t = least;
-	if (max < least)
-		max = least;
-	if (l->backoff)
-		return timer_doubled(l, t, max);
-	return t < max ? t : max;
-}
-
-/**
- * oae_link_pto() - the probe timeout, see timer_pto()
- * @l: the link
- *
- * Return: ns.
- */
-u64 oae_link_pto(const struct oae_link *l)
-{
-	return timer_pto(l);
-}
-
-/**
- * oae_first_again() - interval between the first SYNC, or CLOSE, and the second
- * @l: the link
- *
- * Return: ns: the probe timeout, at most a quarter of the dead time.
- */
-u64 oae_first_again(const struct oae_link *l)
-{
-	u64 t = timer_pto(l);
-
-	return t < l->cfg->dead / 4 ? t : l->cfg->dead / 4;
-}
 
 /*
  * How long to wait for an answer to question @n of a row, ns; 0: before the first. So that all
@@ -173,66 +105,6 @@ void oae_timer_answered(struct oae_link *l, u64 now)
 		l->stuck_at = now;
 	l->answered_at = now;
 	l->asks = 0;
-}
-
-/**
- * oae_peak_add() - measure once more
- * @p: the greatest of the last PEAK_TIMES to twice as many keepalive times
- * @l: the link
- * @v: what was measured
- */
-void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v)
-{
-	u64 times = PEAK_TIMES * l->cfg->keepalive, age = l->now - p->since;
-
-	if (age >= times) {
-		p->of[1] = age < 2 * times ? p->of[0] : 0;
-		p->of[0] = 0;
-		p->since = l->now;
-	}
-	if (v > p->of[0])
-		p->of[0] = v;
-}
-
-/**
- * oae_rtt_sample() - update the smoothed round trip with a measurement
- * @l: the link
- * @rtt: the measured round trip, ns. One above the dead time is ignored, as that of
- *	a clock that jumped.
- */
-void oae_rtt_sample(struct oae_link *l, u64 rtt)
-{
-	u64 err;
-
-	if (rtt > l->cfg->dead)
-		return;
-	oae_peak_add(&l->longest, l, rtt < ~0U ? rtt : ~0U);
-	oae_peak_add(&l->shortest, l, rtt < ~0U ? ~rtt : 0);
-	if (!l->srtt || l->rtt_guessed) {
-		l->srtt = rtt | 1;
-		l->rttvar = rtt / 2;
-		l->rtt_guessed = false;
-		return;
-	}
-	err = rtt > l->srtt ? rtt - l->srtt : l->srtt - rtt;
-	l->rttvar += (err >> 2) - (l->rttvar >> 2);
-	l->srtt += (rtt >> 3) - (l->srtt >> 3);
-	l->srtt |= 1;
-}
-
-/**
- * oae_rtt_guess() - the link goes by another path, or its first, which may be a long way
- * @l: the link
- * @rtt: a round trip, perhaps, ns: of one probe, or of one of several SYNCs. The first
- *	measurement by the link itself takes its place
- */
-void oae_rtt_guess(struct oae_link *l, u64 rtt)
-{
-	if (rtt <= l->srtt || rtt > l->cfg->dead)
-		return;
-	l->srtt = rtt;
-	l->rttvar = rtt / 2;
-	l->rtt_guessed = true;
 }
 
 /**
@@ -319,7 +191,7 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		return l->again_at < t || l->down ? l->again_at : t;
 	}
 
-	pto = timer_pto(l);
+	pto = oae_pto(l);
 	at = l->again_at;
 	if (!timer_repeats_close(l) && at < l->heard_at + l->cfg->keepalive)
 		at = l->heard_at + l->cfg->keepalive;
@@ -363,59 +235,6 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (at <= now)
 		at = now + 1;
 	oae_link_wake(l, at, a);
-}
-
-/**
- * oae_link_wake() - have the timer fire, for whoever has the link
- * @l: the link, not CLOSED
- * @at: ns; earlier is possible
- * @a: actions
- */
-void oae_link_wake(struct oae_link *l, u64 at, struct oae_actions *a)
-{
-	if (l->timer_at && l->timer_at <= at)
-		return;
-	l->timer_at = at;
-	oae_op(a, OAE_OP_TIMER)->at = at;
-}
-
-/**
- * oae_link_undecided() - is there a transaction whose outcome this end does not know?
- * @l: the link
- *
- * Return: true if a transaction is held or in flight.
- */
-bool oae_link_undecided(const struct oae_link *l)
-{
-	return l->nheld || oae_first_lane(l)->state == OAE_OFFER_OUT || oae_express_out(l) ||
-	       (l->nlanes > 1 && oae_frozen(l)) || l->given > 1;
-}
-
-/**
- * oae_link_in_doubt() - may there be a transaction whose outcome an end does not know?
- * @l: the link
- *
- * Return: true if a transaction is undecided here, or may be undecided at the peer:
- * committed and not known to be delivered, or delivered and not known to be
- * committed.
- */
-bool oae_link_in_doubt(const struct oae_link *l)
-{
-	return oae_link_undecided(l) || !oae_link_all_confirmed(l) || l->unseen;
-}
-
-/**
- * oae_would_lose() - would a transaction be lost with the present incarnation of the peer?
- * @l: the link
- *
- * An atomic offer would not: the next incarnation gets it.
- *
- * Return: true if something is held, committed and not known to be delivered, delivered
- * and not known to be committed, or an express is in flight.
- */
-bool oae_would_lose(const struct oae_link *l)
-{
-	return l->nheld || oae_express_out(l) || !oae_link_all_confirmed(l) || l->unseen;
 }
 
 /* No answer for the dead time: the link is down. Reverse all that can be reversed. */
@@ -514,7 +333,7 @@ void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a)
 
 static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	u64 slowest = l->cfg->dead / 4, pto = timer_pto(l);
+	u64 slowest = l->cfg->dead / 4, pto = oae_pto(l);
 
 	if (timer_gives_up(l, pto, now)) {
 		oae_freeze(l, OAE_N_STALL, now, a);

@@ -459,7 +459,8 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what,
 		/* What a search finds in this weather is so, else it is a hint. */
 		if (!arg && !w->weather)
 			w->cut--;
-		oae_mtu_found(&e->link, arg ? e->link.mtu : M_MTU_NARROW, M_NOW, &a);
+		if (oae_mtu_found(&e->link, arg ? e->link.mtu : M_MTU_NARROW, M_NOW, &a))
+			oae_freeze(&e->link, OAE_N_PORT, M_NOW, &a);
 		oae_finish(&e->link, M_NOW, &a);
 		break;
 	case M_PATH_BACK:

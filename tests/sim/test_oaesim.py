@@ -556,21 +556,21 @@ class Mutants(Broken):
 
     def test_express_reversed_at_once(self):
         """One that was offered may have been delivered."""
-        self.caught("cancel.c", "reversible = oae_lane_reversible(oae_lane(l, seq));", "reversible = true;",
+        self.caught("offer.c", "reversible = oae_lane_reversible(oae_lane(l, seq));", "reversible = true;",
                     "G\\d: #\\d+ ")
 
     def test_delivered_before_the_commit(self):
-        self.caught("reflect.c", "	if (h->express)\n		oae_hold_deliver",
+        self.caught("hold.c", "	if (h->express)\n		oae_hold_deliver",
                     "	if (1)\n		oae_hold_deliver", "G2: #\\d+ delivered, was not committed")
 
     def test_lent_half_is_not_the_next_ones(self):
         """Its peer has died, and may have used it: offered again it is taken twice."""
-        self.caught("sync.c", "	/* The peer may have committed the half. */\n"
+        self.caught("freeze.c", "	/* The peer may have committed the half. */\n"
                     "	if (l->half.state == OAE_HALF_LENT)", "	if (0)",
                     "G1: #\\d+ delivered|G2: #\\d+", "--swap", "60%")
 
     def test_verb_dropped_and_applied(self):
-        self.caught("reflect.c", "	if (h->state == OAE_HOLD_HELD)\n"
+        self.caught("hold.c", "	if (h->state == OAE_HOLD_HELD)\n"
                     "		oae_note(a, OAE_N_DROPPED);",
                     "	if (h->state == OAE_HOLD_HELD && h->kind == OAE_VERB)\n"
                     "		oae_op(a, OAE_OP_APPLY)->seq = l->rx + 1;",
@@ -591,7 +591,7 @@ class Mutants(Broken):
                     "G\\d: ", *WINDOW, "--cancel", "80%", "--loss", "30%", "--express", "0%", "--rcvbuf", "64")
 
     def test_places_without_what_was_held(self):
-        self.caught("window.c", "		pair[seq & mask]->hold = *oae_hold_of(l, seq);",
+        self.caught("lane.c", "		pair[seq & mask]->hold = *oae_hold_of(l, seq);",
                     "		;", "G6: slices kept", *WINDOW)
 
     def test_frozen_for_ever(self):
@@ -609,7 +609,7 @@ class PathMutants(Broken):
     DOWN = "G4: the link is down, and cable \\d is whole"
 
     def test_asks_by_one_path(self):
-        self.caught("pathout.c", "	return all ?: ps->path[ps->used].proven", "	return ps->path[ps->used].proven",
+        self.caught("path.c", "	return all ?: ps->path[ps->used].proven", "	return ps->path[ps->used].proven",
                     self.DOWN)
 
     def test_believes_none(self):

@@ -785,6 +785,27 @@ WINDOW_TEST(test_blocked_cancel_next)
 	assert_ptr_equal(offered(1)->handle, &h[1]);
 }
 
+/* What is blocked has a lane, and is taken back: what is blocked later waits since then. */
+WINDOW_TEST(test_blocked_cancel_lane)
+{
+	struct oae_link_waits w;
+
+	post_msg(1);
+	granted(0);
+	assert_says_blocked();
+	done(0, 0);
+	fire_at(now + 8 * oae_link_pto(&l));
+	assert_says_blocked();
+	done(0, 0);
+	assert_int_equal(cancel(&h[1]), 0);
+	now += 5 * MS;
+	post_msg(2);
+	assert_says_blocked();
+	oae_link_waits(&l, now, &w);
+	assert_int_equal(w.since, now);
+	assert_int_equal(l.park_at, now + 8 * oae_link_pto(&l));
+}
+
 /* A half does not wait for what is blocked. */
 WINDOW_TEST(test_blocked_half)
 {

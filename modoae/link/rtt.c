@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The round trip, and the probe timeout that follows from it (doc/protocol.md section 4.4). Pure,
+ * see link.h.
+ */
+#include "link_int.h"
+
+#define PEAK_TIMES	16	/* keepalive times */
+
+/* The probe timeout @t, at most @max, doubled with each failure that counts. */
+u64 oae_pto_doubled(const struct oae_link *l, u64 t, u64 max)
+{
+	/* The first failure in a row may be just a lost frame: it does not count. */
+	unsigned int n = l->backoff, fast = n > 1 ? n - 1 : 0, slow = 0;
+	u64 dead = l->cfg->dead;
+
+	if (fast >= OAE_FAST_BACKOFF) {
+		slow = (n - OAE_FAST_BACKOFF) / 2;
+		fast = OAE_FAST_BACKOFF - 1;
+	}
+	t <<= fast;
+	t = t < max ? t : max;
+	/* There is no point in waiting longer than the dead time. */
+	dead = t < dead ? dead : t;
+	t <<= slow;
+	return t < dead ? t : dead;
+}
+
+/**
+ * oae_link_pto() - the probe timeout, see oae_pto()
+ * @l: the link
+ *
+ * Return: ns.
+ */
+u64 oae_link_pto(const struct oae_link *l)
+{
+	return oae_pto(l);
+}
+
+/**
+ * oae_first_again() - interval between the first SYNC, or CLOSE, and the second
+ * @l: the link
+ *
+ * Return: ns: the probe timeout, at most a quarter of the dead time.
+ */
+u64 oae_first_again(const struct oae_link *l)
+{
+	u64 t = oae_pto(l);
+
+	return t < l->cfg->dead / 4 ? t : l->cfg->dead / 4;
+}
+
+/**
+ * oae_peak_add() - measure once more
+ * @p: the greatest of the last PEAK_TIMES to twice as many keepalive times
+ * @l: the link
+ * @v: what was measured
+ */
+void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v)
+{
+	u64 times = PEAK_TIMES * l->cfg->keepalive, age = l->now - p->since;
+
+	if (age >= times) {
+		p->of[1] = age < 2 * times ? p->of[0] : 0;
+		p->of[0] = 0;
+		p->since = l->now;
+	}
+	if (v > p->of[0])
+		p->of[0] = v;
+}
+
+/**
+ * oae_rtt_sample() - update the smoothed round trip with a measurement
+ * @l: the link
+ * @rtt: the measured round trip, ns. One above the dead time is ignored, as that of
+ *	a clock that jumped.
+ */
+void oae_rtt_sample(struct oae_link *l, u64 rtt)
+{
+	u64 err;
+
+	if (rtt > l->cfg->dead)
+		return;
+	oae_peak_add(&l->longest, l, rtt < ~0U ? rtt : ~0U);
+	oae_peak_add(&l->shortest, l, rtt < ~0U ? ~rtt : 0);
+	if (!l->srtt || l->rtt_guessed) {
+		l->srtt = rtt | 1;
+		l->rttvar = rtt / 2;
+		l->rtt_guessed = false;
+		return;
+	}
+	err = rtt > l->srtt ? rtt - l->srtt : l->srtt - rtt;
+	l->rttvar += (err >> 2) - (l->rttvar >> 2);
+	l->srtt += (rtt >> 3) - (l->srtt >> 3);
+	l->srtt |= 1;
+}
+
+/**
+ * oae_rtt_guess() - the link goes by another path, or its first, which may be a long way
+ * @l: the link
+ * @rtt: a round trip, perhaps, ns: of one probe, or of one of several SYNCs. The first
+ *	measurement by the link itself takes its place
+ */
+void oae_rtt_guess(struct oae_link *l, u64 rtt)
+{
+	if (rtt <= l->srtt || rtt > l->cfg->dead)
+		return;
+	l->srtt = rtt;
+	l->rttvar = rtt / 2;
+	l->rtt_guessed = true;
+}
