@@ -532,6 +532,7 @@ bool oae_neigh_at(struct oae_node *node, unsigned int *at, struct oae_neigh_view
 		view->id = e->what.id;
 		view->inc = e->what.inc;
 		neigh_where(e, &view->where);
+		view->port = view->where.port->dev->name;
 		view->heard = neigh_silent(e);
 		return true;
 	}

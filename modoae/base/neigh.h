@@ -20,12 +20,14 @@ struct oae_neigh_where {
  * @id: what the node says its id is
  * @inc: its incarnation
  * @where: where it was heard
+ * @port: name of its net device
  * @heard: how long ago, ms
  */
 struct oae_neigh_view {
 	u64 id;
 	u64 inc;
 	struct oae_neigh_where where;
+	const char *port;
 	u64 heard;
 };
 

@@ -23,44 +23,31 @@ void oae_target_init(struct oae_node *node);
 void oae_target_bound(struct oae_node *node);
 void oae_target_exit(struct oae_node *node);
 
-/**
- * struct oae_tag_view - what is shown of a link
- * @peer: MAC of the peer
- * @vc: virtual channel
- * @state: state of the link, in a word
- * @offer: what goes out, in a word
- * @hold: what comes in, in a word
- * @way: direct, or gw
- * @rx: number of the last transaction delivered
- * @tx: number of the last transaction committed
- * @unread: transactions delivered and not read
- * @queue: transactions queued to be sent
- * @rtt: smoothed round trip, ns
- * @min_rtt: the shortest of late, ns, 0 not known
- * @age: s
- * @lanes: numbers under way
- * @window: numbers that both ends have agreed on, 0 not known yet
- * @cwnd: frames with a content that may be under way
- * @ssthresh: up to here @cwnd doubles with each round trip
- * @repaired: lost frames that were offered again without a freeze
- * @failures: freezes that the link has recovered from
- * @waits: what it waits for
- * @says: the same, in a sentence
- */
+/* What is shown of a link. The attributes in include/uapi/oae_netlink.h say what each is. */
 struct oae_tag_view {
+	const char *port, *state, *offer, *hold, *way, *word, *says;
 	u8 peer[ETH_ALEN];
-	u8 vc;
-	const char *state, *offer, *hold, *way;
-	u32 rx, tx;
-	u32 unread, queue;
-	u64 rtt, min_rtt;
-	u64 age;
-	u8 lanes, window;
-	u16 cwnd, ssthresh;
-	u64 repaired, failures;
+	u8 vc, lanes, window;
+	u32 rx, tx, unread, queue, cwnd, ssthresh;
+	u64 rtt, min_rtt, kid, age, repaired, failures;
 	struct oae_waits_view waits;
-	char says[OAE_WAITS_TEXT];
+	char text[OAE_WAITS_TEXT];
 };
+
+/* A column of /proc/net/modoae and an attribute of netlink. The last has no title, and is PAD. */
+struct oae_field {
+	u8 attr, kind;		/* kind: enum field_kind */
+	u8 size;		/* of the member */
+	s8 width;		/* of the column; negative: on the left */
+	u16 at;			/* offset of the member */
+	const char *title;
+};
+
+/* view.c: the fields of a link and of a neighbour */
+extern const struct oae_field oae_link_fields[];	/* of a struct oae_tag_view */
+extern const struct oae_field oae_neighbour_fields[];	/* of a struct oae_neigh_view */
+void oae_fields_show(const struct oae_field *f, struct seq_file *m, const void *view);
+bool oae_fields_put(const struct oae_field *f, struct sk_buff *skb, const void *view);
 
 /* procfs.c */
 void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v);

@@ -33,15 +33,27 @@ static void *netlink_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
 			   &oae_netlink_family, NLM_F_MULTI, cmd);
 }
 
-/* End a message of a dump: @err if it did not fit. */
-static int netlink_dump_end(struct sk_buff *skb, void *hdr, bool fits)
+/* End a message of a dump, which may have not fitted. */
+static int netlink_dump_end(struct sk_buff *skb, struct netlink_callback *cb, void *hdr,
+			    bool fits)
 {
 	if (!fits) {
 		genlmsg_cancel(skb, hdr);
 		return -EMSGSIZE;
 	}
+	/* NLM_F_DUMP_INTR is said once, so in a message that stays. */
+	genl_dump_check_consistent(cb, hdr);
 	genlmsg_end(skb, hdr);
 	return 0;
+}
+
+/* A message of a dump: all fields that @view has. */
+static int netlink_dump_fields(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
+			       const struct oae_field *fields, const void *view)
+{
+	void *hdr = netlink_dump_put(skb, cb, cmd);
+
+	return hdr ? netlink_dump_end(skb, cb, hdr, oae_fields_put(fields, skb, view)) : -EMSGSIZE;
 }
 
 /* Begin a dump. A module whose init fails goes, whoever has a dump half read. */
@@ -112,50 +124,9 @@ static int netlink_link_put(struct sk_buff *skb, struct netlink_callback *cb,
 			    struct oae_tag *tag)
 {
 	struct oae_tag_view v;
-	bool fits;
-	void *hdr;
 
 	oae_tag_look(tag, &v);
-	hdr = netlink_dump_put(skb, cb, OAE_NL_LINK_GET);
-	if (!hdr)
-		return -EMSGSIZE;
-	fits = !nla_put_string(skb, OAE_NL_LINK_PORT,
-			       tag->key.port->dev->name) &&
-	       !nla_put(skb, OAE_NL_LINK_PEER, ETH_ALEN, v.peer) &&
-	       !nla_put_u8(skb, OAE_NL_LINK_VC, v.vc) &&
-	       !nla_put_string(skb, OAE_NL_LINK_STATE, v.state) &&
-	       !nla_put_string(skb, OAE_NL_LINK_OFFER, v.offer) &&
-	       !nla_put_string(skb, OAE_NL_LINK_HOLD, v.hold) &&
-	       !nla_put_string(skb, OAE_NL_LINK_WAY, v.way) &&
-	       !nla_put_u32(skb, OAE_NL_LINK_RX, v.rx) &&
-	       !nla_put_u32(skb, OAE_NL_LINK_TX, v.tx) &&
-	       !nla_put_u32(skb, OAE_NL_LINK_UNREAD, v.unread) &&
-	       !nla_put_u32(skb, OAE_NL_LINK_QUEUE, v.queue) &&
-	       !nla_put_u64_64bit(skb, OAE_NL_LINK_RTT, v.rtt,
-				  OAE_NL_LINK_PAD) &&
-	       !nla_put_u64_64bit(skb, OAE_NL_LINK_KID, tag->key.kid,
-				  OAE_NL_LINK_PAD) &&
-	       !nla_put_u64_64bit(skb, OAE_NL_LINK_AGE, v.age,
-				  OAE_NL_LINK_PAD) &&
-	       !nla_put_u8(skb, OAE_NL_LINK_LANES, v.lanes) &&
-	       !nla_put_u32(skb, OAE_NL_LINK_CWND, v.cwnd) &&
-	       !nla_put_u8(skb, OAE_NL_LINK_WINDOW, v.window) &&
-	       !nla_put_u64_64bit(skb, OAE_NL_LINK_REPAIRED, v.repaired,
-				  OAE_NL_LINK_PAD) &&
-	       !nla_put_u64_64bit(skb, OAE_NL_LINK_FAILURES, v.failures,
-				  OAE_NL_LINK_PAD) &&
-	       !nla_put_string(skb, OAE_NL_LINK_WAITS, oae_waits_word(&v.waits)) &&
-	       !nla_put_u64_64bit(skb, OAE_NL_LINK_SINCE, v.waits.since, OAE_NL_LINK_PAD) &&
-	       !nla_put_u64_64bit(skb, OAE_NL_LINK_UNTIL, v.waits.until, OAE_NL_LINK_PAD) &&
-	       !nla_put_u32(skb, OAE_NL_LINK_UNREAD_BYTES, v.waits.bytes) &&
-	       !nla_put_u32(skb, OAE_NL_LINK_IDLE, v.waits.idle) &&
-	       !nla_put_string(skb, OAE_NL_LINK_SAYS, v.says) &&
-	       !nla_put_u32(skb, OAE_NL_LINK_SSTHRESH, v.ssthresh) &&
-	       !nla_put_u64_64bit(skb, OAE_NL_LINK_MIN_RTT, v.min_rtt, OAE_NL_LINK_PAD);
-	/* It says so once, so in a message that stays. */
-	if (fits)
-		genl_dump_check_consistent(cb, hdr);
-	return netlink_dump_end(skb, hdr, fits);
+	return netlink_dump_fields(skb, cb, OAE_NL_LINK_GET, oae_link_fields, &v);
 }
 
 static bool netlink_link_wanted(const struct netlink_links *d,
@@ -266,7 +237,7 @@ static int netlink_port_put(struct sk_buff *skb, struct netlink_callback *cb,
 
 	if (!hdr)
 		return -EMSGSIZE;
-	return netlink_dump_end(skb, hdr,
+	return netlink_dump_end(skb, cb, hdr,
 				!nla_put_string(skb, OAE_NL_PORT_NAME,
 						dev->name) &&
 				!nla_put(skb, OAE_NL_PORT_ADDRESS, ETH_ALEN,
@@ -398,27 +369,6 @@ static int netlink_port_del(struct sk_buff *skb, struct genl_info *info)
 
 /* --- neighbours ----------------------------------------------------------------- */
 
-static int netlink_neighbour_put(struct sk_buff *skb, struct netlink_callback *cb,
-				 const struct oae_neigh_view *v)
-{
-	void *hdr = netlink_dump_put(skb, cb, OAE_NL_NEIGHBOUR_GET);
-
-	if (!hdr)
-		return -EMSGSIZE;
-	return netlink_dump_end(skb, hdr,
-				!nla_put_u64_64bit(skb, OAE_NL_NEIGHBOUR_ID, v->id,
-						   OAE_NL_NEIGHBOUR_PAD) &&
-				!nla_put_string(skb, OAE_NL_NEIGHBOUR_PORT,
-						v->where.port->dev->name) &&
-				!nla_put(skb, OAE_NL_NEIGHBOUR_ADDRESS, ETH_ALEN,
-					 v->where.mac) &&
-				!nla_put_u32(skb, OAE_NL_NEIGHBOUR_MTU, v->where.mtu) &&
-				!nla_put_u64_64bit(skb, OAE_NL_NEIGHBOUR_HEARD, v->heard,
-						   OAE_NL_NEIGHBOUR_PAD) &&
-				!nla_put_u64_64bit(skb, OAE_NL_NEIGHBOUR_INC, v->inc,
-						   OAE_NL_NEIGHBOUR_PAD));
-}
-
 /* args[0]: the next place in the table */
 static int netlink_neighbours_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -429,7 +379,8 @@ static int netlink_neighbours_dump(struct sk_buff *skb, struct netlink_callback 
 
 	rcu_read_lock();
 	for (; oae_neigh_at(node, &at, &v); at++) {
-		err = netlink_neighbour_put(skb, cb, &v);
+		err = netlink_dump_fields(skb, cb, OAE_NL_NEIGHBOUR_GET, oae_neighbour_fields,
+					  &v);
 		if (err)
 			break;
 	}
@@ -529,7 +480,7 @@ static int netlink_stat_put(struct sk_buff *skb, struct netlink_callback *cb,
 
 	if (!hdr)
 		return -EMSGSIZE;
-	return netlink_dump_end(skb, hdr,
+	return netlink_dump_end(skb, cb, hdr,
 				!nla_put_string(skb, OAE_NL_STAT_NAME,
 						oae_stat_name(stat)) &&
 				!nla_put_u64_64bit(skb, OAE_NL_STAT_VALUE,

@@ -138,8 +138,12 @@ void oae_tag_look(struct oae_tag *tag, struct oae_tag_view *v)
 	oae_waits_look(tag, &v->waits);
 	oae_tag_unlock(tag);
 
-	oae_waits_text(&v->waits, v->says, sizeof(v->says));
+	v->word = oae_waits_word(&v->waits);
+	oae_waits_text(&v->waits, v->text, sizeof(v->text));
+	v->says = v->text;
 
+	v->port = tag->key.port->dev->name;
+	v->kid = tag->key.kid;
 	v->vc = link.vc;
 	v->rx = link.rx;
 	v->tx = link.tx;
@@ -162,23 +166,11 @@ static int procfs_tags_show(struct seq_file *m, void *p)
 	struct oae_tag_view v;
 
 	if (p == SEQ_START_TOKEN) {
-		seq_printf(m, "%-15s %3s %-10s %-7s %-8s %-17s %-6s %10s %10s %6s %5s %8s %9s %-18s %8s %5s %6s %4s %8s %8s %8s %-8s %8s %8s %12s %8s %s\n",
-			   "port", "vc", "state", "offer", "hold", "peer",
-			   "way", "rx", "tx", "unread", "queue", "rtt_us", "minrtt_us", "kid",
-			   "age_s", "lanes", "window", "cwnd", "ssthresh", "repaired",
-			   "failures", "waits", "since_ms", "until_ms", "unread_bytes",
-			   "idle_ms", "says");
+		oae_fields_show(oae_link_fields, m, NULL);
 		return 0;
 	}
 	oae_tag_look(tag, &v);
-	seq_printf(m, "%-15s %3u %-10s %-7s %-8s %pM %-6s %10u %10u %6u %5u %8llu %9llu 0x%016llx %8llu %5u %6u %4u %8u %8llu %8llu %-8s %8llu %8llu %12u %8u %s\n",
-		   tag->key.port->dev->name, v.vc, v.state, v.offer, v.hold,
-		   v.peer, v.way, v.rx, v.tx, v.unread, v.queue,
-		   div_u64(v.rtt, NSEC_PER_USEC), div_u64(v.min_rtt, NSEC_PER_USEC), tag->key.kid,
-		   v.age, v.lanes, v.window, v.cwnd, v.ssthresh, v.repaired, v.failures,
-		   oae_waits_word(&v.waits),
-		   div_u64(v.waits.since, NSEC_PER_MSEC), div_u64(v.waits.until, NSEC_PER_MSEC),
-		   v.waits.bytes, v.waits.idle, v.says);
+	oae_fields_show(oae_link_fields, m, &v);
 	return 0;
 }
 
@@ -324,15 +316,7 @@ static void procfs_neighbours_stop(struct seq_file *m, void *v)
 
 static int procfs_neighbours_show(struct seq_file *m, void *p)
 {
-	const struct oae_neigh_view *v = p;
-
-	if (p == SEQ_START_TOKEN)
-		seq_printf(m, "%-16s %-15s %-17s %5s %8s %-16s\n", "id", "port", "mac",
-			   "mtu", "heard_ms", "inc");
-	else
-		seq_printf(m, "%016llx %-15s %pM %5u %8llu %016llx\n", v->id,
-			   v->where.port->dev->name, v->where.mac, v->where.mtu, v->heard,
-			   v->inc);
+	oae_fields_show(oae_neighbour_fields, m, p == SEQ_START_TOKEN ? NULL : p);
 	return 0;
 }
 
