@@ -20,20 +20,6 @@
 /* Knobs are shown in messages of up to this many bytes: value, and words. */
 #define KNOB_MESSAGE_MAX	(KNOB_VALUE_MAX + 1024)
 
-const struct nla_policy oae_knob_get_policy[OAE_NL_KNOB_NAME + 1] = {
-	[OAE_NL_KNOB_NAME] = { .type = NLA_NUL_STRING, .len = 63 },
-};
-
-static const struct nla_policy knob_setting_policy[OAE_NL_KNOB_VALUE + 1] = {
-	[OAE_NL_KNOB_NAME] = { .type = NLA_NUL_STRING, .len = 63 },
-	[OAE_NL_KNOB_VALUE] = { .type = NLA_NUL_STRING,
-				.len = KNOB_VALUE_MAX },
-};
-
-const struct nla_policy oae_knob_set_policy[OAE_NL_KNOB_SETTING + 1] = {
-	[OAE_NL_KNOB_SETTING] = NLA_POLICY_NESTED(knob_setting_policy),
-};
-
 /**
  * oae_netlink_refuse() - say in the extended ACK why a request is refused
  * @info: the request
@@ -51,6 +37,35 @@ void oae_netlink_refuse(struct genl_info *info, const struct nlattr *attr,
 	if (why->accepted)
 		info->extack->_msg = why->accepted;
 	NL_SET_BAD_ATTR(info->extack, attr);
+}
+
+/**
+ * oae_netlink_last_event() - answer the request for the number of the last event
+ * @family: the family
+ * @info: the request
+ * @number: of the event
+ * @missed: events that were not sent
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int oae_netlink_last_event(const struct genl_family *family, struct genl_info *info, u64 number,
+			   u64 missed)
+{
+	struct sk_buff *skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	void *hdr;
+
+	if (!skb)
+		return -ENOMEM;
+	hdr = genlmsg_put_reply(skb, info, family, 0, info->genlhdr->cmd);
+	if (!hdr || nla_put_u64_64bit(skb, OAE_NL_EVENT_NUMBER, number, OAE_NL_EVENT_PAD) ||
+	    nla_put_u64_64bit(skb, OAE_NL_EVENT_MISSED, missed, OAE_NL_EVENT_PAD)) {
+		nlmsg_free(skb);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return genlmsg_reply(skb, info);
 }
 
 /* What a message says of a knob; @buf has room for KNOB_VALUE_MAX characters. */
@@ -223,8 +238,8 @@ static int knob_netlink_take(const struct genl_family *family,
 				    "a request sets up to 64 knobs");
 		return -E2BIG;
 	}
-	err = nla_parse_nested(tb, OAE_NL_KNOB_VALUE, attr, knob_setting_policy,
-			       info->extack);
+	/* The family's policy holds for what is nested, too. */
+	err = nla_parse_nested(tb, OAE_NL_KNOB_VALUE, attr, NULL, info->extack);
 	if (err)
 		return err;
 	knob = knob_netlink_find(family, info, tb[OAE_NL_KNOB_NAME]);

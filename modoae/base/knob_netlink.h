@@ -8,11 +8,10 @@
 #include "../../include/uapi/oae_netlink.h"
 #include "knob.h"
 
-extern const struct nla_policy oae_knob_get_policy[OAE_NL_KNOB_NAME + 1];
-extern const struct nla_policy oae_knob_set_policy[OAE_NL_KNOB_SETTING + 1];
-
 void oae_netlink_refuse(struct genl_info *info, const struct nlattr *attr,
 			const struct oae_refusal *why);
+int oae_netlink_last_event(const struct genl_family *family, struct genl_info *info, u64 number,
+			   u64 missed);
 int oae_knob_netlink_get(const struct genl_family *family, void *owner,
 			 struct genl_info *info);
 int oae_knob_netlink_start(struct netlink_callback *cb);

@@ -4,7 +4,7 @@
  * node of the socket's namespace. include/uapi/oae_netlink.h has the commands,
  * doc/netlink/oae.yaml specifies them.
  *
- * A policy lists what a request may have; what only answers have is not in it.
+ * netlink_ops.h is made of that: policies, which list what a request may have, and commands.
  * Requests run in parallel, but the core of generic netlink holds a lock meanwhile
  * that loading a module with a family waits for. So a request waits for nobody
  * longer than a second.
@@ -63,12 +63,6 @@ static int netlink_dump_begin(struct netlink_callback *cb)
 }
 
 /* --- links -------------------------------------------------------------------- */
-
-static const struct nla_policy netlink_link_policy[OAE_NL_LINK_VC + 1] = {
-	[OAE_NL_LINK_PORT] = { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
-	[OAE_NL_LINK_PEER] = NLA_POLICY_ETH_ADDR,
-	[OAE_NL_LINK_VC] = { .type = NLA_U8 },
-};
 
 /* A dump of links: where it is, and which links it shows. */
 struct netlink_links {
@@ -137,7 +131,7 @@ static bool netlink_link_wanted(const struct netlink_links *d,
 					IFNAMSIZ));
 }
 
-static int netlink_links_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int netlink_link_get_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct netlink_links *d = (void *)cb->args[0];
 	const struct rhash_head *at;
@@ -205,23 +199,18 @@ static int netlink_knobs_start(struct netlink_callback *cb)
 	return netlink_dump_begin(cb) ?: oae_knob_netlink_start(cb);
 }
 
-static int netlink_knobs_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int netlink_knob_get_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return oae_knob_netlink_dump(&oae_netlink_family, netlink_node(cb->skb),
 				     skb, cb);
 }
 
-static int netlink_knobs_set(struct sk_buff *skb, struct genl_info *info)
+static int netlink_knob_set(struct sk_buff *skb, struct genl_info *info)
 {
 	return oae_knob_netlink_set(&oae_netlink_family, netlink_node(skb), info);
 }
 
 /* --- ports -------------------------------------------------------------------- */
-
-/* The name of a device, or a UDP port as the knob `dev` has it. */
-static const struct nla_policy netlink_port_policy[OAE_NL_PORT_NAME + 1] = {
-	[OAE_NL_PORT_NAME] = { .type = NLA_NUL_STRING, .len = OAE_UDP_TEXT - 1 },
-};
 
 static const char *netlink_port_state(const struct net_device *dev)
 {
@@ -249,7 +238,7 @@ static int netlink_port_put(struct sk_buff *skb, struct netlink_callback *cb,
 }
 
 /* args[0]: ports that were shown already. One that goes meanwhile may hide another. */
-static int netlink_ports_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int netlink_port_get_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct oae_node *node = netlink_node(cb->skb);
 	struct oae_port *port;
@@ -370,7 +359,7 @@ static int netlink_port_del(struct sk_buff *skb, struct genl_info *info)
 /* --- neighbours ----------------------------------------------------------------- */
 
 /* args[0]: the next place in the table */
-static int netlink_neighbours_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int netlink_neighbour_get_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct oae_node *node = netlink_node(cb->skb);
 	unsigned int at = cb->args[0];
@@ -390,15 +379,6 @@ static int netlink_neighbours_dump(struct sk_buff *skb, struct netlink_callback 
 }
 
 /* --- paths ---------------------------------------------------------------------- */
-
-static const struct nla_policy netlink_path_policy[OAE_NL_PATH_RANK + 1] = {
-	[OAE_NL_PATH_PORT] = { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
-	[OAE_NL_PATH_PEER] = NLA_POLICY_ETH_ADDR,
-	[OAE_NL_PATH_VC] = { .type = NLA_U8 },
-	[OAE_NL_PATH_BY] = { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
-	[OAE_NL_PATH_TO] = NLA_POLICY_ETH_ADDR,
-	[OAE_NL_PATH_RANK] = { .type = NLA_NUL_STRING, .len = 15 },
-};
 
 static bool netlink_names(const struct nlattr *name, const struct oae_port *port)
 {
@@ -491,7 +471,7 @@ static int netlink_stat_put(struct sk_buff *skb, struct netlink_callback *cb,
 }
 
 /* args[0]: the next counter */
-static int netlink_stats_dump(struct sk_buff *skb, struct netlink_callback *cb)
+static int netlink_stats_get_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	int err = 0;
 
@@ -507,73 +487,15 @@ static int netlink_stats_dump(struct sk_buff *skb, struct netlink_callback *cb)
 
 /* --- the family ---------------------------------------------------------------- */
 
-#define NETLINK_POLICY(_policy)						\
-	.policy = _policy, .maxattr = ARRAY_SIZE(_policy) - 1
+static int netlink_event_get(struct sk_buff *skb, struct genl_info *info)
+{
+	struct oae_news_state state;
 
-/* No attribute is taken. Not every kernel says so where there is no policy. */
-static const struct nla_policy netlink_no_policy[] = {
-	[1] = { .type = NLA_REJECT },
-};
+	oae_news_state(netlink_node(skb), &state);
+	return oae_netlink_last_event(&oae_netlink_family, info, state.sent, state.missed);
+}
 
-static const struct genl_ops netlink_ops[] = {
-	{
-		.cmd = OAE_NL_LINK_GET,
-		.start = netlink_links_start,
-		.dumpit = netlink_links_dump,
-		.done = netlink_links_done,
-		NETLINK_POLICY(netlink_link_policy),
-	}, {
-		.cmd = OAE_NL_LINK_CLOSE,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.doit = netlink_link_close,
-		NETLINK_POLICY(netlink_link_policy),
-	}, {
-		.cmd = OAE_NL_KNOB_GET,
-		.doit = netlink_knob_get,
-		.start = netlink_knobs_start,
-		.dumpit = netlink_knobs_dump,
-		NETLINK_POLICY(oae_knob_get_policy),
-	}, {
-		.cmd = OAE_NL_KNOB_SET,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.doit = netlink_knobs_set,
-		NETLINK_POLICY(oae_knob_set_policy),
-	}, {
-		.cmd = OAE_NL_PORT_GET,
-		.start = netlink_dump_begin,
-		.dumpit = netlink_ports_dump,
-		NETLINK_POLICY(netlink_no_policy),
-	}, {
-		.cmd = OAE_NL_PORT_ADD,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.doit = netlink_port_add,
-		NETLINK_POLICY(netlink_port_policy),
-	}, {
-		.cmd = OAE_NL_PORT_DEL,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.doit = netlink_port_del,
-		NETLINK_POLICY(netlink_port_policy),
-	}, {
-		.cmd = OAE_NL_STATS_GET,
-		.start = netlink_dump_begin,
-		.dumpit = netlink_stats_dump,
-		NETLINK_POLICY(netlink_no_policy),
-	}, {
-		.cmd = OAE_NL_EVENT_GET,
-		.doit = oae_event_get,
-		NETLINK_POLICY(netlink_no_policy),
-	}, {
-		.cmd = OAE_NL_NEIGHBOUR_GET,
-		.start = netlink_dump_begin,
-		.dumpit = netlink_neighbours_dump,
-		NETLINK_POLICY(netlink_no_policy),
-	}, {
-		.cmd = OAE_NL_PATH_SET,
-		.flags = GENL_UNS_ADMIN_PERM,
-		.doit = netlink_path_set,
-		NETLINK_POLICY(netlink_path_policy),
-	},
-};
+#include "netlink_ops.h"
 
 /* netlink_event.c sends to the first, and only one. */
 static const struct genl_multicast_group netlink_groups[] = {

@@ -10,6 +10,5 @@ extern struct genl_family oae_netlink_family;
 
 /* netlink_event.c */
 void oae_event_live(bool live);
-int oae_event_get(struct sk_buff *skb, struct genl_info *info);
 
 #endif /* OAE_CTL_NETLINK_H */

@@ -158,36 +158,3 @@ void oae_event_live(bool live)
 	if (!live)
 		synchronize_rcu();
 }
-
-/**
- * oae_event_get() - answer which was the last event
- * @skb: the request
- * @info: the request
- *
- * Context: process, may sleep.
- *
- * Return: 0 or -ENOMEM.
- */
-int oae_event_get(struct sk_buff *skb, struct genl_info *info)
-{
-	struct oae_news_state state;
-	struct sk_buff *reply;
-	void *hdr;
-
-	oae_news_state(oae_node(sock_net(skb->sk)), &state);
-	reply = genlmsg_new(EVENT_ROOM, GFP_KERNEL);
-	if (!reply)
-		return -ENOMEM;
-	hdr = genlmsg_put_reply(reply, info, &oae_netlink_family, 0,
-				OAE_NL_EVENT_GET);
-	if (!hdr ||
-	    nla_put_u64_64bit(reply, OAE_NL_EVENT_NUMBER, state.sent,
-			      OAE_NL_EVENT_PAD) ||
-	    nla_put_u64_64bit(reply, OAE_NL_EVENT_MISSED, state.missed,
-			      OAE_NL_EVENT_PAD)) {
-		nlmsg_free(reply);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(reply, hdr);
-	return genlmsg_reply(reply, info);
-}
