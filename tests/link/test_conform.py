@@ -3,6 +3,7 @@
 
     host a             host p
     va ----------------- vp    tools/conform
+    10.0.9.1      10.0.9.2
 """
 
 import re
@@ -11,8 +12,10 @@ import subprocess
 from oaetest import REPO
 from patience import SLOW, times
 from topology import OneScript
+from udp import address_of
 
-MESSAGES = 200      # each way
+MESSAGES = 200                          # each way
+ADDRESSES = "10.0.9.1", "10.0.9.2"      # for tests of UDP ports
 
 
 class Conform(OneScript):
@@ -21,11 +24,17 @@ class Conform(OneScript):
     ports = True
     patience = 120      # for the test of messages
 
+    @classmethod
+    def build(cls):
+        super().build()
+        for host, device, address in (cls.a, "va", ADDRESSES[0]), (cls.p, "vp", ADDRESSES[1]):
+            address_of(host, device, address)
+
     def lines(self):
         """What it prints, line by line; its exit status must be as the lines are."""
         with self.p, subprocess.Popen(
                 [REPO / "tools" / "conform", "vp", self.cable.mac_a, "--there", f"ip netns exec {self.a.name}",
-                 "--messages", str(times(MESSAGES)), "--slow", str(SLOW)],
+                 "--udp", ADDRESSES[0], "--messages", str(times(MESSAGES)), "--slow", str(SLOW)],
                 stdout=subprocess.PIPE, text=True) as process:
             yield from map(str.rstrip, process.stdout)
         self.status = process.returncode

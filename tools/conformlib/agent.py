@@ -92,10 +92,10 @@ class Agent:
         self.links = {}
         self.flows = {}
 
-    def attach(self, vc: int, now: bool = False, express: bool = False) -> None:
-        """Open a file for the link on a vc, and with `now` the link."""
+    def attach(self, vc: int, now: bool = False, express: bool = False, peer: str = "") -> None:
+        """Open a file for the link on a vc, and with `now` the link. peer: another address, or id:HEX."""
         self.detach(vc)
-        self.links[vc] = oae.Link(self.peer, vc, now=now, blocking=False, express=express)
+        self.links[vc] = oae.Link(peer or self.peer, vc, now=now, blocking=False, express=express)
         self.links[vc].set_options(queue=256)
 
     def detach(self, vc: int) -> None:
@@ -156,15 +156,28 @@ class Agent:
         return {words[0].removeprefix("note_"): int(words[1]) for line in (PROC / "stats").read_text("ascii").splitlines()
                 if len(words := line.split()) > 1 and words[1].isdigit()}
 
-    def tag(self, vc: int) -> dict:
-        """The link on a vc as `tags` has it, all as text; {}: there is none."""
-        head, *lines = (PROC / "tags").read_text("ascii").splitlines()
+    @staticmethod
+    def _rows(table: str) -> list:
+        """A table: a dict a line, all as text."""
+        head, *lines = (PROC / table).read_text("ascii").splitlines()
         names = head.split()
-        for line in lines:
-            row = dict(zip(names, line.split(None, len(names) - 1)))
-            if int(row["vc"]) == vc and row["peer"].lower() == self.peer.lower():
-                return row
-        return {}
+        return [dict(zip(names, line.split(None, len(names) - 1))) for line in lines]
+
+    def tag(self, vc: int, peer: str = "") -> dict:
+        """The link on a vc as `tags` has it, all as text; {}: there is none. peer: by another address."""
+        return next((row for row in self._rows("tags")
+                     if int(row["vc"]) == vc and row["peer"].lower() == (peer or self.peer).lower()), {})
+
+    def neighbours(self) -> list:
+        """The entries of the table of neighbours (4.13), as text."""
+        return self._rows("neighbours")
+
+    def udp_port(self, address: str, there: bool) -> str:
+        """Have a UDP port at this address, or have none; the name of its device."""
+        devices = set(os.listdir("/sys/class/net"))
+        with open(PARAMETERS / "dev", "w", encoding="ascii") as file:
+            file.write(f"{'+' if there else '-'}udp:{address}")
+        return " ".join(set(os.listdir("/sys/class/net")) - devices)
 
     def knobs(self, **values) -> dict:
         """Set knobs; what they were, as text. One may be refused before another is set: each is tried again."""

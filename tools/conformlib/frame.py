@@ -6,14 +6,14 @@ from __future__ import annotations
 import dataclasses
 import enum
 import struct
-from typing import List, Sequence
+from typing import List, Optional, Sequence, Set
 
 from .xxh64 import xxh64
 
 VERSION = 2
 ETHERTYPE = 0x88B5
 HEADER = struct.Struct(">BBBBHBBIIIIIHBBIIQ")       # 48 bytes
-SYNC = struct.Struct(">QQIIIH34x")                  # 64 bytes
+SYNC = struct.Struct(">QQIIIH10xQQB7x")             # 64 bytes
 MOST_SLICES = 64
 MOST_GRANT = 0xffff     # that a frame can say, in units of
 GRANT_UNIT = 256        # bytes
@@ -117,9 +117,10 @@ def seal(raw: bytes, head: int = HEADER.size) -> bytes:
     return raw[:_DIGEST_AT] + right.to_bytes(8, "big") + raw[_DIGEST_AT + 8:]
 
 
-def transaction_digest(slices: Sequence[bytes]) -> int:
-    """The digest (2.5) of a transaction that was cut into these slices."""
-    return xxh64(b"".join(xxh64(part, n).to_bytes(8, "big") for n, part in enumerate(slices)))
+def transaction_digest(slices: Sequence[bytes], kept: Optional[Sequence[int]] = None) -> int:
+    """The digest (2.5) of a transaction that was cut into these slices, or of those of them that are kept."""
+    return xxh64(b"".join(xxh64(part, n).to_bytes(8, "big") for n, part in enumerate(slices)
+                          if kept is None or n in kept))
 
 
 def cut(data: bytes, size: int) -> List[bytes]:
@@ -151,6 +152,12 @@ def unpack(payload: bytes) -> List[bytes]:
         messages.append(payload[at:at + size])
         at += size
     return messages
+
+
+def have(frame: Frame) -> Set[int]:
+    """The slices that an ACK says are there."""
+    bits = int.from_bytes(frame.payload, "big")
+    return {n for n in range(MOST_SLICES) if bits >> n & 1}
 
 
 def cost(slices: Sequence[bytes]) -> int:
@@ -223,9 +230,13 @@ class Stand:
     max_len: int
     start: int
     mtu: int
+    kept: int = 0
+    hash: int = 0
+    last: int = 0
 
     PACKS = 1 << 6      # bits of caps
     PATHS = 1 << 7
+    GATEWAYS = 1 << 8   # paths through them
 
     @property
     def window(self) -> int:
@@ -234,9 +245,9 @@ class Stand:
 
     def pack(self) -> bytes:
         """Its 64 bytes."""
-        return SYNC.pack(self.inc, self.peer_inc, self.caps, self.max_len, self.start, self.mtu)
+        return SYNC.pack(*dataclasses.astuple(self))
 
     @classmethod
     def parse(cls, payload: bytes) -> Stand:
-        """The one of these 64 bytes; struct.error: they are not 64. Bytes from 30 on are left alone."""
+        """The one of these 64 bytes; struct.error: they are not 64."""
         return cls(*SYNC.unpack(payload))

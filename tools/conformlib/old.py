@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Version 1 of the protocol, as far as 2.6 tells of it: a header of 40 bytes, a SYNC of 32 more."""
 
+from typing import Optional
+
 from .cable import until
 from .frame import Op, Reason
 from .run import random_bits
@@ -19,10 +21,11 @@ def sync_v1(vc: int, ltag: int) -> bytes:
     return head[:32] + xxh64(head, xxh64(payload)).to_bytes(8, "big") + payload
 
 
-def refused_v1(test) -> None:
+def refused_v1(test, vc: Optional[int] = None) -> None:
     """The CLOSE that answers such a SYNC, and its counter."""
     before = test.far.stats()["bad_version"]
-    vc, ltag = test.vc(), random_bits(32)
+    vc = test.vc() if vc is None else vc
+    ltag = random_bits(32)
     test.cable.send_raw(sync_v1(vc, ltag))
     limit = until(PATIENCE)
     while (raw := test.cable.recv_raw(limit)) is not None:

@@ -1,36 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Sections 4.1 to 4.4, 4.11 and 4.16: messages, express, timers, the window, the numbers of frames."""
+"""Sections 4.1 to 4.4: messages, express, timers."""
 
-from .frame import GRANT_UNIT, QUESTIONS, Flag, Kind, Mark, Op, Reason, add, cost, reflection
-from .script import is_now
+from .frame import Flag, Kind, Mark, Op, Reason, add, have, reflection
+from .script import LONG, is_now
 from .tap import check, rule
-
-LONG = bytes(range(256)) * 24       # several slices
-
-
-def ask(link, seq=None, **other):
-    """Send ASK for tx + 1, or another number; its number."""
-    return link.send(Op.ASK, seq=add(link.tx, 1) if seq is None else seq, **other).number
-
-
-def have(frame):
-    """The slices that an ACK says are there, as a set."""
-    bits = int.from_bytes(frame.payload, "big")
-    return {n for n in range(64) if bits >> n & 1}
-
-
-def post(test, link, data):
-    """A program at the peer posts a message; its number there."""
-    return test.far.queue(vc=link.vc, data=data.hex())
-
-
-def counted(test, name, action, change=1):
-    """The action moves this counter of the peer by so much."""
-    before = test.far.stats()[name]
-    action()
-    after = test.far.stats()[name]
-    check(after == before + change, name, "went from", before, "to", after)
-
 
 # --- 4.1 The initiator
 
@@ -39,7 +12,7 @@ def counted(test, name, action, change=1):
 def offer_slices(test):
     link = test.open()
     test.attach(link)
-    number = post(test, link, LONG)
+    number = test.post(link, LONG)
     last = link.offered()
     frames = [*[frame for frame in link.seen if frame.op == Op.OFFER], last]
     check([frame.slice for frame in frames] == list(range(len(frames))), "slices in another order")
@@ -54,7 +27,7 @@ def offer_slices(test):
 def offer_mtu(test):
     link = test.open(mtu=1000)
     test.attach(link)
-    post(test, link, LONG)
+    test.post(link, LONG)
     check({len(part) for part in link.gather()[:-1]} == {952}, "their sizes")
 
 
@@ -70,7 +43,7 @@ def sent_again(link, last):
 def ack_missing(test):
     link = test.open()
     test.attach(link)
-    post(test, link, LONG)
+    test.post(link, LONG)
     parts = link.gather()
     link.send(Op.ACK, (1 << 1 | 1 << 3).to_bytes(8, "big"), newest=True, seq=add(link.rx, 1))
     sent = sent_again(link, len(parts) - 1)
@@ -83,7 +56,7 @@ def ack_missing(test):
 def ack_early(test):
     link = test.open()
     test.attach(link)
-    post(test, link, LONG)
+    test.post(link, LONG)
     parts = link.gather()
     early = add(link.heard.newest, 3 - len(parts))      # slice 2
     link.send(Op.ACK, (1 << 0 | 1 << 1 | 1 << 2).to_bytes(8, "big"), seq=add(link.rx, 1), number=early,
@@ -96,7 +69,7 @@ def refused_for_good(test):
     link = test.open()
     test.attach(link)
     for reason, name in (Reason.TOO_BIG, "EMSGSIZE"), (Reason.KIND, "EOPNOTSUPP"):
-        number = post(test, link, b"no")
+        number = test.post(link, b"no")
         link.offered(kind=Kind.MESSAGE)
         link.send(Op.REFUSE, newest=True, seq=add(link.rx, 1), reason=reason)
         link.offered(kind=Kind.VOID)
@@ -109,7 +82,7 @@ def refused_for_good(test):
 def parked(test):
     link = test.open()
     test.attach(link)
-    number = post(test, link, LONG)
+    number = test.post(link, LONG)
     parts = link.gather()
     link.send(Op.REFUSE, newest=True, seq=add(link.rx, 1), reason=Reason.BUSY)
     link.silent(Op.OFFER)
@@ -123,7 +96,7 @@ def parked(test):
 def ready_first(test):
     link = test.open()
     test.attach(link)
-    post(test, link, b"soon")
+    test.post(link, b"soon")
     parts = link.gather()
     link.send(Op.READY)
     link.send(Op.REFUSE, newest=True, seq=add(link.rx, 1), reason=Reason.BUSY)
@@ -136,7 +109,7 @@ def parked_timer(test):
     test.quick()
     link = test.open()
     test.attach(link)
-    post(test, link, LONG)
+    test.post(link, LONG)
     parts = link.gather()
     link.send(Op.REFUSE, newest=True, seq=add(link.rx, 1), reason=Reason.BUSY)
     check(link.gather() == parts, "other slices")
@@ -146,7 +119,7 @@ def parked_timer(test):
 def mismatch(test):
     link = test.open()
     test.attach(link)
-    post(test, link, b"this")
+    test.post(link, b"this")
     link.gather()
     before = test.far.stats()["mismatch"]
     link.reflect([b"that"])
@@ -160,10 +133,10 @@ def mismatch(test):
 def old_answers(test):
     link = test.open()
     test.attach(link)
-    post(test, link, b"this")
+    test.post(link, b"this")
     link.gather()
-    counted(test, "old_seq", lambda: link.reflect([b"this"], add(link.rx, 2)))
-    counted(test, "old_content", lambda: link.reflect([b"this"], kind=Kind.VOID))
+    test.counted("old_seq", lambda: link.reflect([b"this"], add(link.rx, 2)))
+    test.counted("old_content", lambda: link.reflect([b"this"], kind=Kind.VOID))
     link.silent(Op.COMMIT, Op.OFFER)
     link.take([b"this"])
 
@@ -172,7 +145,7 @@ def old_answers(test):
 def reflect_committed(test):
     link = test.open()
     test.attach(link)
-    post(test, link, b"this")
+    test.post(link, b"this")
     parts = link.gather()
     for _ in range(2):
         link.reflect(parts)
@@ -184,16 +157,16 @@ def reflect_committed(test):
 def cancelled(test):
     link = test.open()
     test.attach(link)
-    number = post(test, link, b"take it back")
+    number = test.post(link, b"take it back")
     link.offered(kind=Kind.MESSAGE)
     test.far.cancel(vc=link.vc, number=number)
     test.ends(link, number, "reversed", "ECANCELED")
     void = link.offered(kind=Kind.VOID)
     check((void.slice, void.flags, void.payload) == (0, Flag.LAST, b""), void)
-    counted(test, "old_content", lambda: link.reflect([b"take it back"]))
+    test.counted("old_content", lambda: link.reflect([b"take it back"]))
     link.reflect([b""], kind=Kind.VOID)
     link.committed()
-    post(test, link, b"the next")
+    test.post(link, b"the next")
     check(link.take() == b"the next", "another message")
 
 
@@ -201,9 +174,9 @@ def cancelled(test):
 def too_long(test):
     link = test.open(max_len=100)
     test.attach(link)
-    number = post(test, link, bytes(101))
+    number = test.post(link, bytes(101))
     test.ends(link, number, "reversed", "EMSGSIZE")
-    post(test, link, bytes(100))
+    test.post(link, bytes(100))
     check(link.take() == bytes(100), "another message")
 
 
@@ -233,7 +206,7 @@ def any_order(test):
         for part in 5, 1, 6, 3, 1, 2, 4, 5:
             link.cable.send(link.offer_frame(seq, part, parts, marks=0))
         link.silent()
-    counted(test, "dup_slice", two, 2)
+    test.counted("dup_slice", two, 2)
     link.cable.send(link.offer_frame(seq, 0, parts, marks=0))
     link.reflected(parts)
     link.commit()
@@ -246,7 +219,7 @@ def bad_slice(test):
     seq = add(link.tx, 1)
     parts = [b"a" * 9, b"b" * 9, b"c" * 9]
     link.cable.send(link.offer_frame(seq, 1, parts[:2], marks=0))
-    counted(test, "bad_slice", lambda: [link.cable.send(link.offer_frame(seq, 2, parts, marks=0)),
+    test.counted("bad_slice", lambda: [link.cable.send(link.offer_frame(seq, 2, parts, marks=0)),
                                         link.cable.send(link.offer_frame(seq, 0, parts[:1], marks=0)),
                                         link.silent()], 2)
     link.cable.send(link.offer_frame(seq, 0, parts[:2], marks=0))
@@ -258,13 +231,13 @@ def acked(test):
     link = test.open()
     seq = add(link.tx, 1)
     parts = [b"%d" % n for n in range(64)]
-    number = ask(link)
+    number = link.ask()
     answer = link.expect(Op.ACK)
     check(answer.seq == seq and not have(answer) and is_now(answer, number), answer)
     for part in 0, 7, 62:
         link.cable.send(link.offer_frame(seq, part, parts))
     link.silent()
-    ask(link)
+    link.ask()
     check(have(link.expect(Op.ACK)) == {0, 7, 62}, "other slices")
     link.cable.send(link.offer_frame(seq, 63, parts))
     check(have(link.expect(Op.ACK)) == {0, 7, 62, 63}, "other slices")
@@ -275,7 +248,7 @@ def asked_held(test):
     link = test.open()
     slices = link.offer(LONG)
     link.reflected(slices)
-    number = ask(link)
+    number = link.ask()
     check(is_now(link.reflected(slices), number), "not NOW")
     link.offer(LONG)
     link.reflected(slices)
@@ -285,7 +258,7 @@ def asked_held(test):
 def asked_void(test):
     link = test.open()
     link.reflected(link.offer(b"held"))
-    ask(link, kind=Kind.VOID)
+    link.ask(kind=Kind.VOID)
     answer = link.expect(Op.ACK)
     check(answer.kind == Kind.VOID and not have(answer), answer)
 
@@ -295,7 +268,7 @@ def out_of_window(test):
     link = test.open()
     link.message(b"one")
     window = link.peer.window
-    counted(test, "old_seq", lambda: [link.offer(b"x", add(link.tx, 0)),
+    test.counted("old_seq", lambda: [link.offer(b"x", add(link.tx, 0)),
                                       link.offer(b"x", add(link.tx, window + 1)), link.silent()], 2)
     slices = link.offer(b"the last of the window", add(link.tx, window))
     link.reflected(slices, add(link.tx, window))
@@ -322,7 +295,7 @@ def void(test):
     slices = link.offer(b"held")
     link.reflected(slices)
     link.reflected(link.offer(b"", kind=Kind.VOID), kind=Kind.VOID)
-    counted(test, "old_content", lambda: [link.offer(b"held"), link.silent(Op.REFLECT)])
+    test.counted("old_content", lambda: [link.offer(b"held"), link.silent(Op.REFLECT)])
     link.commit()
     link.cable.send(link.offer_frame(add(link.tx, 1), 0, [b"some", b"of it"]))
     link.reflected(link.offer(b"", kind=Kind.VOID), kind=Kind.VOID)
@@ -339,7 +312,7 @@ def committed_by(test):
         link.reflected(link.offer(b"by another frame"))
         link.tx = add(link.tx, 1)
         if op == Op.ASK:
-            ask(link)
+            link.ask()
             check(link.expect(Op.ACK).rx == link.tx, "its rx")
         else:
             link.reflected(link.offer(b"carries it"))
@@ -382,7 +355,7 @@ def express_again(test):
     link.reflected(slices)
     link.offer(b"once", flags=Flag.EXPRESS)
     link.reflected(slices)
-    ask(link, flags=Flag.EXPRESS)
+    link.ask(flags=Flag.EXPRESS)
     link.reflected(slices)
     link.offer(b"", kind=Kind.VOID)                 # it is recalled
     answer = link.expect(Op.REFLECT)
@@ -394,7 +367,7 @@ def express_again(test):
 def express_there(test):
     link = test.open()
     test.attach(link, express=True)
-    number = post(test, link, b"at once")
+    number = test.post(link, b"at once")
     check(link.offered().flags & Flag.EXPRESS, "it is not flagged")
     link.rx = add(link.rx, 1)
     link.reflect([b"at once"], link.rx)
@@ -406,7 +379,7 @@ def express_there(test):
 def express_recalled(test):
     link = test.open()
     test.attach(link, express=True)
-    number = post(test, link, b"perhaps")
+    number = test.post(link, b"perhaps")
     link.offered(kind=Kind.MESSAGE)
     try:
         test.far.cancel(vc=link.vc, number=number)
@@ -425,7 +398,7 @@ def asks(test):
     test.quick()
     link = test.open()
     test.attach(link)
-    post(test, link, b"lost")
+    test.post(link, b"lost")
     offer = link.offered()
     question = link.expect(Op.ASK)
     check(question.seq == offer.seq and question.kind == offer.kind, question)
@@ -438,7 +411,7 @@ def stall(test):
     test.quick()
     link = test.open()
     test.attach(link)
-    post(test, link, b"silence")
+    test.post(link, b"silence")
     link.offered()
     sync = link.expect(Op.SYNC, lambda frame: frame.src_ltag != link.peer_ltag)
     check(sum(frame.op == Op.ASK for frame in link.seen) == 6, "ASK", len(link.seen))
@@ -474,324 +447,10 @@ def down(test):
     test.attach(link)
     slices = link.offer(b"in doubt")
     link.reflected(slices)
-    number = post(test, link, b"nobody is there")
+    number = test.post(link, b"nobody is there")
     test.ends(link, number, "reversed", "ENOLINK")
     test.wait(lambda: test.far.tag(vc=link.vc).get("state") == "DOWN", "it is not down")
     sync = link.expect(Op.SYNC, lambda frame: frame.src_ltag != link.peer_ltag)
     link.tx = add(link.tx, 1)
     link.thaw(sync)
     test.wait(lambda: test.messages_of(link) == [b"in doubt"], "what was held was not delivered")
-
-
-# --- 4.11 The window
-
-
-@rule("4.11", "the peer has no more under way than both ends say, in order")
-def window(test):
-    link = test.open(window=3)
-    test.attach(link)
-    test.knobs(pack=0)
-    for number in range(8):
-        post(test, link, b"%d" % number)
-    for taken in range(8):
-        link.take()
-        under_way = {frame.seq for frame in link.seen if frame.op == Op.OFFER}
-        check(all(add(seq, -link.rx) <= 3 for seq in under_way), taken, under_way)
-
-
-@rule("4.11", "numbers are reflected out of order; the commit of one commits all up to it")
-def lanes(test):
-    link = test.open()
-    test.attach(link)
-    for n in 3, 1, 2:
-        link.reflected(link.offer(b"%d" % n, add(link.tx, n)), add(link.tx, n))
-    link.commit(add(link.tx, 3))
-    check(test.messages_of(link) == [b"1", b"2", b"3"], "other messages")
-
-
-@rule("4.11", "loss: what three later numbers have overtaken, and was not heard, is sent again")
-def passed(test):
-    link = test.open()
-    test.attach(link)
-    test.knobs(pack=0)
-    for number in range(5):
-        post(test, link, b"%d" % number)
-    first = link.offered()
-    lost = first.number
-    for ahead in range(2, 5):
-        offer = link.offered(add(link.rx, ahead))
-        heard = sum(1 << n for n in range(32) if add(offer.number, -1 - n) not in (lost, 0))
-        heard &= (1 << offer.number - 1) - 1
-        link.send(Op.REFLECT, reflection([offer.payload]), seq=offer.seq, number=offer.number,
-                  map=heard, marks=Mark.NOW)
-    again = link.expect(Op.OFFER, lambda frame: frame.seq == first.seq)
-    check(again.payload == first.payload and again.number != lost, again)
-
-
-# --- 4.11 Credit
-
-PART = bytes(1000)
-COST = cost([PART])
-
-
-def granted(grant):
-    """Bytes, as a frame says them."""
-    return grant // GRANT_UNIT
-
-
-def asked(link, grant, marks=0):
-    """COMMIT with WANT_DONE, and the DONE that says what is granted."""
-    number = link.send(Op.COMMIT, flags=Flag.WANT_DONE, marks=marks).number
-    answer = link.expect(Op.DONE, lambda frame: frame.number == number)
-    check(answer.rx == link.tx and answer.grant == granted(grant), answer, "should grant", granted(grant))
-
-
-@rule("4.11", "each frame says what rcvbuf leaves beside what is unread; a slice costs its bytes and 1024")
-def grants(test):
-    test.knobs(rcvbuf=8192)
-    link = test.open()
-    test.attach(link)
-    check(link.probe().grant == granted(8192), "what the SYNC_ACK grants")
-    slices = link.offer(PART)
-    check(link.reflected(slices).grant == granted(8192), "what is held is above rx")
-    link.commit()
-    asked(link, 8192 - COST)
-    slices = link.offer(PART + PART)
-    link.reflected(slices)
-    link.commit()
-    asked(link, 8192 - COST - cost(slices))
-    test.messages_of(link)
-    asked(link, 8192)
-
-
-@rule("4.11", "when a number is delivered the grant falls by no more than it costs, though rcvbuf is lower now")
-def grants_less(test):
-    test.knobs(rcvbuf=16384)
-    link = test.open()
-    test.attach(link)
-    asked(link, 16384)
-    test.knobs(rcvbuf=4096)
-    link.message(PART)
-    asked(link, 16384 - COST)
-    test.messages_of(link)
-
-
-@rule("4.2", "a slice that would cost more than was granted is dropped: not_granted, and not answered")
-def not_granted(test):
-    test.knobs(rcvbuf=4096)
-    link = test.open()
-    test.attach(link)
-    one, other = add(link.tx, 1), add(link.tx, 2)
-    link.reflected(link.offer(PART, one), one)
-    long = [bytes(1400), bytes(1400)]
-    counted(test, "not_granted", lambda: [link.cable.send(link.offer_frame(other, 1, long)), link.silent()])
-    link.commit()
-    check(test.messages_of(link) == [PART], "another message")
-    asked(link, 4096)
-    for part in 0, 1:       # which costs more than 4096
-        link.cable.send(link.offer_frame(other, part, long))
-    link.reflected(long, other)
-
-
-@rule("4.11", "nothing is granted: a COMMIT with BLOCKED is owed a READY, which comes once a reader makes room")
-def owes_ready(test):
-    test.knobs(rcvbuf=4096)
-    link = test.open()
-    test.attach(link)
-    link.message(bytes(4000))
-    asked(link, 0)
-    asked(link, 0, Mark.BLOCKED)
-    link.silent(Op.READY)
-    test.messages_of(link)
-    ready = link.expect(Op.READY)
-    check(ready.rx == link.tx and ready.grant == granted(4096) and not ready.seq, ready)
-    asked(link, 4096, Mark.BLOCKED)
-    link.message(PART)
-    test.messages_of(link)
-    link.silent(Op.READY)
-
-
-def open_granting(test, grant):
-    """A link whose peer is granted so many bytes, and has a program."""
-    link = test.stranger(start=0xfffffff0)
-    link.grant = granted(grant)
-    link.open()
-    test.attach(link)
-    return link
-
-
-def blocked(link):
-    """The COMMIT that says so."""
-    return link.expect(Op.COMMIT, lambda frame: frame.marks == Mark.BLOCKED and frame.flags == Flag.WANT_DONE)
-
-
-@rule("4.11", "no number is given beyond what is granted; once nothing is in flight: COMMIT, BLOCKED, WANT_DONE")
-def charged(test):
-    link = open_granting(test, 2 * COST + GRANT_UNIT)
-    numbers = [post(test, link, PART) for _ in range(3)]
-    parts = [link.gather(add(link.rx, n)) for n in (1, 2)]
-    link.silent(Op.OFFER, Op.COMMIT)
-    for n in 0, 1:
-        link.reflect(parts[n], add(link.rx, n + 1))
-    while (frame := blocked(link)).tx != add(link.rx, 2):
-        pass
-    link.rx = frame.tx
-    link.send(Op.DONE, newest=True)
-    link.take()
-    test.ends(link, numbers[-1], "committed")
-
-
-@rule("4.11", "blocked, and DONE grants nothing: it waits for READY")
-def ready_grants(test):
-    link = open_granting(test, 0)
-    post(test, link, PART)
-    blocked(link)
-    link.send(Op.DONE, newest=True)
-    link.silent(Op.OFFER, Op.COMMIT)
-    link.grant = granted(COST) + 1
-    link.send(Op.READY)
-    check(link.take() == PART, "another message")
-
-
-@rule("4.11", "READY may be lost: the COMMIT with BLOCKED is sent again")
-def blocked_again(test):
-    test.quick()
-    link = open_granting(test, 0)
-    post(test, link, PART)
-    for _ in range(3):
-        blocked(link)
-        link.send(Op.DONE, newest=True)
-
-
-@rule("4.11", "what was granted above another rx does not count; of two grants above one the larger does")
-def grants_above(test):
-    link = open_granting(test, COST + GRANT_UNIT)
-    for _ in range(3):
-        post(test, link, PART)
-    link.reflect(link.gather())
-    link.rx = blocked(link).tx
-    link.send(Op.DONE, newest=True, grant=0)
-    link.send(Op.READY, rx=add(link.rx, -1), grant=0xffff)
-    link.silent(Op.OFFER)
-    link.send(Op.READY, grant=granted(2 * COST) + 1)
-    link.send(Op.READY, grant=0)
-    parts = [link.gather(add(link.rx, n)) for n in (1, 2)]
-    check(parts == [[PART], [PART]], "other messages")
-
-
-@rule("4.11", "if nothing is charged, and something granted, a content is given a number whatever it costs")
-def whatever(test):
-    link = open_granting(test, GRANT_UNIT)
-    post(test, link, LONG)
-    check(link.take() == LONG, "another message")
-
-
-@rule("4.11", "what became VOID is charged until that is reflected")
-def void_charged(test):
-    link = open_granting(test, 2 * COST)
-    number = post(test, link, PART)
-    link.gather()
-    test.far.cancel(vc=link.vc, number=number)
-    link.offered(kind=Kind.VOID)
-    post(test, link, PART + PART)
-    link.silent(Op.OFFER)
-    link.reflect([b""], kind=Kind.VOID)
-    link.rx = add(link.rx, 1)
-    check(link.take() == PART + PART, "another message")
-
-
-# --- 4.16 Numbers of frames
-
-
-@rule("4.16", "questions are counted from 1 in each run, without a gap; what is not one has none")
-def counts(test):
-    link = test.open()
-    test.attach(link)
-    frames = []
-    for data in LONG, b"one":
-        post(test, link, data)
-        last = link.offered()
-        frames += [*link.seen, last]
-        link.reflect([frame.payload for frame in frames if frame.seq == last.seq])
-        frames.append(link.committed())
-    numbers = [frame.number for frame in frames if frame.op in QUESTIONS]
-    check(numbers == list(range(1, len(numbers) + 1)), numbers)
-
-
-@rule("4.16", "ack is the newest question, map the 32 before it; NOW: heard for the first time in this event")
-def ack_map(test):
-    link = test.open()
-    for _ in range(3):
-        ask(link)
-        link.expect(Op.ACK)
-    link.asked = add(link.asked, 2)         # two are lost
-    number = ask(link)
-    answer = link.expect(Op.ACK)
-    check(is_now(answer, number) and answer.map == 0b11100, answer)
-    late = link.frame(Op.ASK, seq=add(link.tx, 1), number=add(number, -1))
-    link.cable.send(late)
-    answer = link.expect(Op.ACK)
-    check(answer.number == number and not answer.marks and answer.map == 0b11101, answer)
-    link.asked = number
-    for _ in range(40):
-        number = ask(link)
-    answer = link.expect(Op.ACK, lambda frame: frame.number == number)
-    check(answer.map == 0xffffffff, answer)
-
-
-@rule("4.16", "numbers begin at 1 again in the next run")
-def counts_anew(test):
-    link = test.open()
-    ask(link)
-    link.expect(Op.ACK)
-    link.resolve(link.freeze())
-    number = ask(link)
-    answer = link.expect(Op.ACK)
-    check(number == 1 and is_now(answer, 1) and answer.map == 0, answer)
-
-
-@rule("4.16", "every question of the run was heard, whatever became of it; one of another run was not")
-def heard(test):
-    link = test.open()
-    seq = add(link.tx, 1)
-    link.message(b"one")                                        # 1, 2
-    parts = [b"a", b"b", b"c"]
-    link.cable.send(link.offer_frame(link.tx, 0, [b"x"]))       # 3: old_seq
-    link.cable.send(link.offer_frame(add(seq, 1), 1, parts[:2], marks=0))       # 4
-    link.cable.send(link.offer_frame(add(seq, 1), 1, parts[:2], marks=0))       # 5: dup_slice
-    link.cable.send(link.offer_frame(add(seq, 1), 2, parts, marks=0))           # 6: bad_slice
-    link.send(Op.ASK, seq=add(link.tx, 1), dst_ltag=link.peer_ltag ^ 1)         # 7: old_run
-    link.send(Op.ASK, seq=add(link.tx, 100))                    # 8: old_seq
-    ask(link)
-    answer = link.expect(Op.ACK)
-    check(answer.number == 9 and answer.map == 0b11111101, answer)
-
-
-@rule("3", "a frame whose tx is below rx is handled all the same")
-def late_tx(test):
-    link = test.open()
-    link.message(b"one")
-    slices = link.offer(b"two", seq=add(link.tx, 1), tx=add(link.tx, -1))
-    link.reflected(slices)
-
-
-@rule("2.2", "flags that an opcode has no use for are not looked at")
-def other_flags(test):
-    link = test.open()
-    link.reflected(link.offer(b"one", flags=Flag.WANT_DONE))
-    link.tx = add(link.tx, 1)
-    link.send(Op.COMMIT, flags=Flag.LAST | Flag.EXPRESS | Flag.RESUME | Flag.WANT_DONE)
-    link.expect(Op.DONE, lambda frame: frame.rx == link.tx)
-    check(not any(frame.op == Op.DONE for frame in link.seen), "DONE twice")
-
-
-@rule("2.6", "seq, kind and reason are not looked at where they mean nothing, if they are in range")
-def other_fields(test):
-    link = test.open()
-    slices = link.offer(b"one", reason=Reason.BUSY)
-    link.reflected(slices)
-    ask(link, reason=Reason.BAD_VERB)
-    link.reflected(slices)
-    link.tx = add(link.tx, 1)
-    link.send(Op.COMMIT, flags=Flag.WANT_DONE, seq=5, kind=Kind.PACK, reason=Reason.FULL)
-    link.expect(Op.DONE, lambda frame: frame.rx == link.tx)

@@ -1,61 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sections 2 and 3: what is dropped, by which counter, and that nothing else changes."""
 
-from .frame import HEADER, SYNC, Flag, Op, Reason, add, seal
+from .cable import BROADCAST
+from .drops import dropped, header, put
+from .frame import HEADER, SYNC, Flag, Kind, Op, Reason, add, seal
 from .tap import check, rule
 
 MULTICAST = bytes.fromhex("01005e000001")
-BROADCAST = b"\xff" * 6
-
-# What a link shows that no time changes.
-STEADY = "state", "offer", "hold", "rx", "tx", "unread", "queue", "lanes", "failures"
-
-
-def look(test, vc):
-    """Counters of the peer that say what became of frames, and its link on this vc."""
-    tag = test.far.tag(vc=vc)
-    return test.far.stats(), {name: tag.get(name) for name in STEADY}
-
-
-def moved(test, link, raws, where):
-    """Counters that these frames have moved, by how much; what they changed of the link, or were answered
-    with, in words."""
-    link.probe()
-    before, tag = look(test, link.vc)
-    for raw in raws:
-        link.cable.send_raw(raw, **where)
-    link.probe()
-    answers = [f"was answered: {frame}" for frame in link.seen]
-    after, tag_after = look(test, link.vc)
-    counters = {name: after[name] - before.get(name, 0) for name in after}
-    return {name: change for name, change in counters.items()
-            if change and name.startswith(("bad_", "old_", "not_mine", "dup_", "stale_", "impossible",
-                                           "frozen", "no_tag", "mismatch"))}, \
-        answers + ([f"the link was {tag} and is {tag_after}"] if tag != tag_after else [])
-
-
-def dropped(test, link, counter, *raws, **where):
-    """Each of these frames moves that counter, and nothing else; sent one by one only to say which does not."""
-    if moved(test, link, raws, where) == ({counter: len(raws)}, []):
-        return
-    for raw in raws:
-        change, others = moved(test, link, [raw], where)
-        check(change == {counter: 1} and not others,
-              f"{raw[:48].hex()} moved {change or 'no counter'}, not {counter}", *others)
-    check(False, "not each of these frames moved", counter)
-
-
-def header(link, op=Op.COMMIT, **fields):
-    """A frame's bytes; a number of its own is not used up."""
-    asked = link.asked
-    raw = link.frame(op, **fields).pack()
-    link.asked = asked
-    return raw
-
-
-def put(raw, at, byte):
-    """The frame with another byte in its header, and the digest that fits."""
-    return seal(raw[:at] + bytes([byte]) + raw[at + 1:])
 
 
 @rule("2.6", "bad_short: less than a header, or less than header and payload say")
@@ -259,6 +210,36 @@ def frozen(test, link, before):
     check(test.far.stats()["impossible"] == before + 1, "impossible was not counted")
     link.thaw(sync)
     link.message(b"and goes on")
+
+
+@rule("3", "a frame whose tx is below rx is handled all the same")
+def late_tx(test):
+    link = test.open()
+    link.message(b"one")
+    slices = link.offer(b"two", seq=add(link.tx, 1), tx=add(link.tx, -1))
+    link.reflected(slices)
+
+
+@rule("2.2", "flags that an opcode has no use for are not looked at")
+def other_flags(test):
+    link = test.open()
+    link.reflected(link.offer(b"one", flags=Flag.WANT_DONE))
+    link.tx = add(link.tx, 1)
+    link.send(Op.COMMIT, flags=Flag.LAST | Flag.EXPRESS | Flag.RESUME | Flag.WANT_DONE)
+    link.expect(Op.DONE, lambda frame: frame.rx == link.tx)
+    check(not any(frame.op == Op.DONE for frame in link.seen), "DONE twice")
+
+
+@rule("2.6", "seq, kind and reason are not looked at where they mean nothing, if they are in range")
+def other_fields(test):
+    link = test.open()
+    slices = link.offer(b"one", reason=Reason.BUSY)
+    link.reflected(slices)
+    link.ask(reason=Reason.BAD_VERB)
+    link.reflected(slices)
+    link.tx = add(link.tx, 1)
+    link.send(Op.COMMIT, flags=Flag.WANT_DONE, seq=5, kind=Kind.PACK, reason=Reason.FULL)
+    link.expect(Op.DONE, lambda frame: frame.rx == link.tx)
 
 
 assert HEADER.size == 48

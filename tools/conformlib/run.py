@@ -4,7 +4,7 @@
 import random
 from typing import Optional
 
-from .cable import Cable
+from .cable import Line
 from .frame import (ANSWERS, GRANTLESS, MOST_GRANT, QUESTIONS, Flag, Frame, Mark, Op, Stand, add,
                     distance)
 
@@ -41,7 +41,7 @@ class Heard:
 class End:      # pylint: disable=too-many-instance-attributes
     """An end of the link on one vc; what it sends has its ltags, counters and numbers."""
 
-    def __init__(self, cable: Cable, vc: int, *, window: int = 16, caps: int = 0, start: int = 0,
+    def __init__(self, cable: Line, vc: int, *, window: int = 16, caps: int = 0, start: int = 0,
                  max_len: int = 65536, mtu: Optional[int] = None):
         self.cable, self.vc = cable, vc
         self.window, self.caps, self.max_len, self.start = window, caps, max_len, start

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
-from .cable import Cable, Patience, until
+from .cable import Cable, Line, Patience, until
 from .far import Far, FarError
-from .frame import Frame, Op, Reason
+from .frame import Frame, Op, Reason, Stand
 from .run import random_bits
 from .script import PATIENCE, Script
-from .tap import Test, check
+from .tap import Skipped, Test, check
+from .udp import UdpLine
 
 # Nothing happens by itself.
 CALM = {"stranger_pps": 100000, "stall_max_us": 10000000, "stall_min_us": 1000000,
@@ -30,6 +32,10 @@ class Scene:
         self._used, self._attached, self._links = set(), set(), []
         self._knobs = {}            # what they were before the first test
         self._changed = set()       # by this test
+        self._udp, self._has_udp = args.udp, False
+        self.udp_device = ""       # of the peer, while it has that port
+        self._places = 0
+        self._later = contextlib.ExitStack()
         self.cable = Cable(args.iface, args.peer, seed=args.seed)
         self.far = Far(args.there, self.cable.mac, args.agent)
 
@@ -57,19 +63,32 @@ class Scene:
                 self.far.detach(vc=vc)
             self._attached.clear()
             for link in self._links:
-                self._turn_away(link)
+                self.hang_up(link)
             self._links.clear()
+            self._later.close()
 
-    def _turn_away(self, link: Script) -> None:
+    def hang_up(self, link: Script) -> None:
         """End a link at the peer, whatever state it is in: it freezes, asks, and is turned away."""
+        if link.caps & Stand.PATHS:     # which is believed by the path in use alone, if that is its home
+            link.new_run()
+            link.send_sync()
+            if (sync := self._asked(link)) is not None:
+                link.learn(sync)
+                link.send_sync(Op.SYNC_ACK)
+                self._asked(link, Op.SYNC_ACK)
         link.send(Op.NOLINK)
         link.ltag = random_bits(32)
         link.send_sync(dst_ltag=0)
+        if (sync := self._asked(link)) is not None:
+            link.send(Op.CLOSE, dst_ltag=sync.src_ltag, reason=Reason.POLICY)
+
+    @staticmethod
+    def _asked(link: Script, op: int = Op.SYNC) -> Optional[Frame]:
+        """The next frame that names the ltag of this end, if it has that opcode; a second at most."""
         limit = until(1)
         while (frame := link.recv_until(limit)) is not None and frame.dst_ltag != link.ltag:
             pass
-        if frame is not None and frame.op == Op.SYNC:
-            link.send(Op.CLOSE, dst_ltag=frame.src_ltag, reason=Reason.POLICY)
+        return frame if frame is not None and frame.op == op else None
 
     def _hang_up(self) -> None:
         """Close all links that tests have left, whatever state they are in; a second at most."""
@@ -92,6 +111,34 @@ class Scene:
             self._knobs.setdefault(name, before)
             self._changed.add(name)
 
+    def later(self, function: Callable[..., Any], *args: Any, **words: Any) -> None:
+        """Call it once the test is over."""
+        self._later.callback(function, *args, **words)
+
+    def elsewhere(self, broadcast: bool = False) -> Cable:
+        """Another address of this end, until the test is over. broadcast: what goes to all comes there, too."""
+        self._places += 1
+        place = self.cable.at(bytes.fromhex("02c0f0") + self._places.to_bytes(3, "big"), broadcast)
+        self.later(place.close)
+        return place
+
+    def udp(self, **how: Any) -> UdpLine:
+        """A line to a UDP port that the peer has until the test is over; Skipped: it cannot have one."""
+        if not self._udp:
+            raise Skipped("no --udp")
+        if not self._has_udp:
+            self.udp_device = self.far.udp_port(address=self._udp, there=True)
+            self.later(self._no_udp)
+            self._has_udp = True
+        line = UdpLine(self._udp, self.cable.mtu, **how)
+        line.story = self.cable.story
+        self.later(line.close)
+        return line
+
+    def _no_udp(self) -> None:
+        self.far.udp_port(address=self._udp, there=False)
+        self._has_udp = False
+
     def quick(self, **more: float) -> None:
         """Set knobs of time so that what takes time takes little: ms, us as each knob has it."""
         self.knobs(**{name: int(value * Patience.times) for name, value in (QUICK | more).items()})
@@ -102,9 +149,9 @@ class Scene:
         self._used.add(self._vc)
         return self._vc
 
-    def stranger(self, **how: Any) -> Script:
-        """An end that knows nothing of the peer, on a channel of its own."""
-        link = Script(self.cable, self.vc(), **how)
+    def stranger(self, cable: Optional[Line] = None, **how: Any) -> Script:
+        """An end that knows nothing of the peer, on a channel of its own. cable: another one than the first."""
+        link = Script(cable or self.cable, self.vc(), **how)
         self._links.append(link)
         return link
 
@@ -119,6 +166,17 @@ class Scene:
         self._attached.add(link.vc)
         self.far.attach(vc=link.vc, **how)
 
+    def post(self, link: Script, data: bytes) -> int:
+        """A program at the peer posts a message; its number there."""
+        return self.far.queue(vc=link.vc, data=data.hex())
+
+    def counted(self, name: str, action: Callable[[], Any], change: int = 1) -> None:
+        """The action moves this counter of the peer by so much."""
+        before = self.far.stats()[name]
+        action()
+        after = self.far.stats()[name]
+        check(after == before + change, name, "went from", before, "to", after)
+
     def messages_of(self, link: Script) -> list:
         """All messages that the peer's program can read now, as bytes."""
         return [bytes.fromhex(data) for data in self.far.recv(vc=link.vc)]
@@ -126,7 +184,6 @@ class Scene:
     def outcome(self, link: Script, number: int, patience: float = 10.0) -> list:
         """How a transaction of the peer's program ended: see agent.Agent.outcome."""
         return self.far.outcome(vc=link.vc, number=number, patience=patience)
-
 
     def next_frame(self) -> Frame:
         """The next frame of the peer on any channel; Failed: none came."""

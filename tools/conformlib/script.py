@@ -3,22 +3,29 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, Optional
+import contextlib
+from typing import Callable, Iterator, List, Optional
 
-from .cable import until
-from .frame import QUESTIONS, SYNCS, Flag, Frame, Kind, Mark, Op, add, cut, reflection
+from .cable import Line, until
+from .frame import HEADER, QUESTIONS, SYNCS, Flag, Frame, Kind, Mark, Op, add, cut, reflection
 from .run import End
 from .tap import Failed, check
 
 PATIENCE = 10.0     # s that a frame may take
+LONG = bytes(range(256)) * 24       # several slices
 
 
 class Script(End):
-    """An end in the hands of a test. `seen` has the frames that the last expect() passed over."""
+    """An end in the hands of a test. `seen` has the frames that the last expect() passed over.
+
+    longest     frames that are longer, in bytes, do not come through; `lost` has them
+    """
 
     def __init__(self, *where, **how):
         super().__init__(*where, **how)
         self.seen: List[Frame] = []
+        self.longest = 65536
+        self.lost: List[Frame] = []
         self._passed: List[Frame] = []      # OFFERs that came while something else was waited for
 
     def new_run(self) -> None:
@@ -29,6 +36,9 @@ class Script(End):
         """The next frame on this vc; None: none came until then. A question of this run is heard."""
         while (frame := self.cable.recv(limit)) is not None:
             if frame.vc == self.vc and frame.op not in (Op.HELLO, Op.PATH):
+                if HEADER.size + len(frame.payload) > self.longest:
+                    self.lost.append(frame)
+                    continue
                 if frame.op in QUESTIONS and frame.dst_ltag == self.ltag:
                     self.heard.hear(frame.number)
                 return frame
@@ -47,6 +57,15 @@ class Script(End):
                 self._passed.append(frame)
         raise Failed("\n".join([f"no {Op(op).name} as it should be within {patience} s; there came",
                                 *map(str, self.seen[-20:])]))
+
+    @contextlib.contextmanager
+    def by(self, cable: Line) -> Iterator[Script]:
+        """Meanwhile all goes, and comes, by another cable."""
+        before, self.cable = self.cable, cable
+        try:
+            yield self
+        finally:
+            self.cable = before
 
     # --- beginning and end
 
@@ -102,6 +121,10 @@ class Script(End):
         self.expect(Op.CLOSE_ACK)
 
     # --- transactions from here
+
+    def ask(self, seq: Optional[int] = None, **other: int) -> int:
+        """Send ASK for tx + 1, or another number; its number."""
+        return self.send(Op.ASK, seq=add(self.tx, 1) if seq is None else seq, **other).number
 
     def offer(self, data: bytes, seq: Optional[int] = None, **other: int) -> List[bytes]:
         """Send a transaction, all slices; what it was cut into. seq: tx + 1 if it is not given."""
@@ -159,6 +182,17 @@ class Script(End):
                  if frame.op == Op.OFFER and frame.seq == last.seq}
         check(sorted(parts) == list(range(last.slice + 1)), "slices", sorted(parts), "of", last.slice + 1)
         return [parts[n] for n in sorted(parts)]
+
+    def gather_slowly(self) -> List[bytes]:
+        """The same of rx + 1, where more slices than may be under way are sent as ACKs come."""
+        number, parts, count = add(self.rx, 1), {}, None
+        while count is None or len(parts) < count:
+            frame = self.expect(Op.OFFER, lambda frame: frame.seq == number)
+            parts[frame.slice] = frame.payload
+            count = frame.slice + 1 if frame.flags & Flag.LAST else count
+            if frame.marks & Mark.ANSWER and len(parts) != count:
+                self.send(Op.ACK, sum(1 << n for n in parts).to_bytes(8, "big"), newest=True, seq=number)
+        return [parts[n] for n in range(count)]
 
     def reflect(self, slices: List[bytes], seq: Optional[int] = None, more: bytes = b"",
                 **other: int) -> None:
