@@ -133,7 +133,7 @@ static void answer_want_done(struct oae_link *l, u64 now)
  */
 void oae_offer_confirm(struct oae_link *l, u64 now)
 {
-	if (oae_link_all_confirmed(l) || (l->await_done && l->done_seq == l->tx))
+	if (l->await_done && l->done_seq == l->tx)
 		return;
 	answer_want_done(l, now);
 	/* The answer to an offer in flight confirms it, too; so does resolving. */

@@ -72,7 +72,7 @@ void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a)
 
 /* Begin to synchronise, with a new ltag: frames to the old ltag are void. */
 static void freeze_begin(struct oae_link *l, enum oae_state state, u64 now,
-		       struct oae_actions *a)
+			 struct oae_actions *a)
 {
 	freeze_draw_ltag(l);
 	oae_lane_froze(l);

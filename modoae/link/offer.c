@@ -11,7 +11,7 @@
  * way (4.11), and the last of them asks for an answer. The rest is due.
  */
 static void offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
-		   struct oae_actions *a)
+		      struct oae_actions *a)
 {
 	struct oae_send *s = oae_send(l, a, OAE_OFFER);
 	struct oae_lane *n = oae_lane(l, seq);
@@ -501,10 +501,14 @@ static bool pump_may_give(struct oae_link *l)
 	       !(l->settle_until && l->nlanes > l->given) && !pump_blocked(l);
 }
 
+/* Is nothing offered, or posted? So it is at an end that only receives. */
+static bool pump_idle(const struct oae_link *l)
+{
+	return !l->nlanes && !l->next_valid && !l->naside && l->half.state == OAE_HALF_NONE;
+}
+
 static void pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	l->more = false;
-	l->blocked = false;
 	pump_step_back(l);
 	pump_step_aside(l);
 	if (l->state != OAE_OPEN || (l->ndue && !pump_give_due(l, now, a)))
@@ -545,7 +549,10 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 
 	if (l->state == OAE_OPEN)
 		l->too_long = false;
-	pump(l, now, a);
+	l->more = false;
+	l->blocked = false;
+	if (!pump_idle(l))
+		pump(l, now, a);
 	a->told = NULL;
 	if (l->blocked || l->said_blocked || l->await_done)
 		oae_offer_blocked(l, now, a);
