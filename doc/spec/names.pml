@@ -207,8 +207,8 @@
 
 /* hold: states */
 #define HOLD_NONE	0
-#define HOLD_HELD	3
-#define HOLD_REFUSED	4
+#define HOLD_HELD	2
+#define HOLD_REFUSED	3
 
 /* offer: what becomes of an express in place of which nothing is offered */
 #define RECALL_REVERSE	1	/* if it was not delivered its writer is told so */

@@ -202,7 +202,7 @@ EXPORT_SYMBOL_FOR_BENCH(oae_msg_alloc);
 struct oae_msg *oae_msg_alloc_pack(enum oae_kind kind, unsigned int len)
 {
 	size_t size = ALIGN(struct_size((struct oae_msg *)0, piece, 1), sizeof(u64));
-	unsigned int nhash = kind == OAE_MESSAGE ? DIV_ROUND_UP(len, SMALLEST_SLICE) : 1;
+	unsigned int nhash = oae_kind_is(kind, OAE_T_CUT) ? DIV_ROUND_UP(len, SMALLEST_SLICE) : 1;
 	struct oae_msg *msg = kzalloc(size + nhash * sizeof(u64), GFP_ATOMIC | __GFP_NOWARN);
 	void *data = msg ? netdev_alloc_frag(len) : NULL;
 

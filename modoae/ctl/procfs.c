@@ -95,7 +95,6 @@ static const char *procfs_hold_word(enum oae_hold_state hold)
 		return "-";
 	case OAE_HOLD_PARTIAL:
 		return "partial";
-	case OAE_HOLD_ASKED:
 	case OAE_HOLD_WAITS:
 		return "waits";
 	case OAE_HOLD_HELD:

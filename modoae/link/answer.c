@@ -209,7 +209,7 @@ static void answer_passed(struct oae_link *l, const struct oae_frame *f, struct 
 		if (n->state != OAE_OFFER_OUT || n->due ||
 		    (seq == f->seq && f->opcode == OAE_REFUSE) ||
 		    oae_dist(oae_lane_pn(n), f->ack) < enough ||
-		    (n->p.kind == OAE_VERB && oae_dist(seq, f->seq) < 0))
+		    (oae_kind_is(n->p.kind, OAE_T_RESTS) && oae_dist(seq, f->seq) < 0))
 			continue;
 		if (n->asked || oae_number_heard(f, n->pn)) {
 			oae_lane_due(l, n, OAE_DUE_ASK);
@@ -333,7 +333,7 @@ void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 	answer_took(l, n, f, now);
 	answer_undo(l, n, f);
-	if (n->p.kind == OAE_SWAP || n->p.kind == OAE_VERB)
+	if (oae_kind_is(n->p.kind, OAE_T_ANSWER))
 		oae_op(a, OAE_OP_RESULT)->handle = n->p.handle;
 	oae_lane_unpark(l, n);
 	n->state = OAE_OFFER_REFLECTED;

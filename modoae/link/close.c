@@ -55,9 +55,7 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
  */
 bool oae_close_waits(const struct oae_link *l)
 {
-	if (!l->peer_closing)
-		return false;
-	return l->nheld || oae_first_hold(l)->state == OAE_HOLD_ASKED;
+	return l->peer_closing && l->nheld;
 }
 
 static int close_err(const struct oae_link *l)

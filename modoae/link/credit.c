@@ -24,7 +24,7 @@ static void credit_less(u32 *credit, u32 cost)
 /* The cost of the slices of a number. Those of an earlier run are of no number of this one yet. */
 static u32 credit_here(const struct oae_hold *h)
 {
-	if (!oae_hold_begun(h) || !oae_kind_is_read(h->kind))
+	if (!oae_hold_begun(h) || !oae_kind_is(h->kind, OAE_T_READ))
 		return 0;
 	return credit_slices(h->len, hweight64(h->have));
 }
@@ -55,7 +55,7 @@ bool oae_credit_keep(struct oae_link *l, const struct oae_hold *h, u32 len)
 {
 	u32 cost = credit_slices(len, 1);
 
-	if (!oae_kind_is_read(h->kind))
+	if (!oae_kind_is(h->kind, OAE_T_READ))
 		return true;
 	if (l->gathered + cost > l->granted &&
 	    (l->gathered != credit_here(h) || l->granted < OAE_GRANT_UNIT))
@@ -99,9 +99,9 @@ static u32 credit_cost(const struct oae_link *l, const struct oae_post *p)
 {
 	u32 n = p->nslices, cut;
 
-	if (!oae_kind_is_read(p->kind))
+	if (!oae_kind_is(p->kind, OAE_T_READ))
 		return 0;
-	if (p->kind == OAE_MESSAGE && p->slice_max > oae_link_slice_max(l)) {
+	if (oae_kind_is(p->kind, OAE_T_CUT) && p->slice_max > oae_link_slice_max(l)) {
 		cut = oae_link_cut(l, p->kind, p->len);
 		n = (p->len + cut - 1) / cut;
 	}

@@ -106,9 +106,10 @@ static bool frame_fields_ok(const struct oae_frame *f)
 	case OAE_SYNC_CHK:
 		return f->length == OAE_SYNC_LEN && f->src_ltag;
 	case OAE_OFFER:
-		return f->slice < OAE_MAX_SLICES && (f->kind == OAE_MESSAGE || one_frame(f));
+		return f->slice < OAE_MAX_SLICES &&
+		       (oae_kind_is(f->kind, OAE_T_CUT) || one_frame(f));
 	case OAE_REFLECT:
-		if (f->kind == OAE_SWAP || f->kind == OAE_VERB)
+		if (oae_kind_is(f->kind, OAE_T_ANSWER))
 			return f->length > OAE_REFLECT_LEN;
 		return f->length == OAE_REFLECT_LEN;
 	case OAE_REFUSE:

@@ -108,6 +108,32 @@ struct oae_frame {
 	u8 via[OAE_VIA_LEN];
 };
 
+/* What a kind of transaction is (protocol 2.2). */
+#define OAE_T_CUT	0x01	/* may have several slices */
+#define OAE_T_READ	0x02	/* is read, and takes room of the inbox until then */
+#define OAE_T_ANSWER	0x04	/* the peer's data follow the body of its REFLECT */
+#define OAE_T_ALONE	0x08	/* goes out alone */
+#define OAE_T_RESTS	0x10	/* its answer rests on what is held below it */
+
+/**
+ * oae_kind_is() - does a kind of transaction have a trait?
+ * @kind: enum oae_kind
+ * @trait: one of OAE_T_*
+ *
+ * Return: true if so.
+ */
+static inline bool oae_kind_is(u8 kind, u8 trait)
+{
+	static const u8 traits[8] = {
+		[OAE_MESSAGE] = OAE_T_CUT | OAE_T_READ,
+		[OAE_SWAP] = OAE_T_ANSWER | OAE_T_ALONE,
+		[OAE_VERB] = OAE_T_ANSWER | OAE_T_RESTS,
+		[OAE_PACK] = OAE_T_READ,
+	};
+
+	return traits[kind & 7] & trait;
+}
+
 /* Causes for dropping a frame before any link sees it. */
 enum oae_bad {
 #define OAE_CAUSE(_id, _name, _text) OAE_BAD_##_id,

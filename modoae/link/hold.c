@@ -8,7 +8,6 @@
  *
  *   NONE      no slice is here
  *   PARTIAL   some slices are here
- *   ASKED     a verb: the caller is asked to compute it
  *   HELD      all slices are here and were reflected; waits for the commit
  *   REFUSED   for good, until nothing takes its place; or for now: once the initiator was told
  *             what it offers is judged anew
@@ -294,7 +293,7 @@ static void hold_send_reflect(struct oae_link *l, u32 seq, const struct oae_hold
 	s->frame.kind = kind;
 	s->frame.reflect.digest = h->digest;
 	s->frame.reflect.first = h->first;
-	if (kind != OAE_SWAP && kind != OAE_VERB)
+	if (!oae_kind_is(kind, OAE_T_ANSWER))
 		return;
 	s->handle = kind == OAE_SWAP ? l->swaps->half.handle : NULL;
 	s->frame.length = OAE_REFLECT_LEN + h->reply;
@@ -400,44 +399,58 @@ static void hold_begin(struct oae_link *l, struct oae_hold *h, u64 now,
 		oae_note(a, OAE_N_HELD);
 }
 
-/* Have a verb computed. */
-static void hold_ask(struct oae_link *l, u32 seq, struct oae_actions *a)
+/* Compute a verb: it is held and reflected, or refused. */
+static void hold_verb(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
-	oae_hold_of(l, seq)->state = OAE_HOLD_ASKED;
-	l->asking = true;
-	l->asked = seq;
-	oae_op(a, OAE_OP_VERB)->seq = seq;
+	struct oae_hold *h = oae_hold_of(l, seq);
+	u16 reply = 0, reason = a->verb(a, seq, &reply);
+
+	/* Without memory for it: as if its frame was lost. */
+	if (reason == OAE_R_BUSY) {
+		hold_discard(l, seq, a);
+		return;
+	}
+	/* The way back is that of the question, which may carry more than the one in use. */
+	if (!reason && reply + OAE_REFLECT_LEN > l->most)
+		reason = OAE_R_TOO_BIG;
+	if (reason) {
+		hold_refuse(l, seq, reason, true, a);
+		return;
+	}
+	hold_begin(l, h, now, a);
+	h->reply = reply;
+	hold_send_reflect(l, seq, h, OAE_VERB, a);
 }
 
 /**
- * oae_hold_compute() - have the next verb computed that has waited (protocol 4.10)
+ * oae_hold_compute() - compute the verbs that have waited (protocol 4.10)
  * @l: the link
+ * @now: ns
  * @a: actions
  *
- * oae_link_computed() goes on with the one after that. An event answers a few.
+ * An event answers a few. If there are more, oae_link_more() says so.
  */
-void oae_hold_compute(struct oae_link *l, struct oae_actions *a)
+void oae_hold_compute(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u32 seq;
 
 	l->more_verbs = false;
-	if (!l->nwait || l->asking || l->state != OAE_OPEN)
-		return;
-	seq = hold_firm(l) + 1;
-	if (seq - l->rx > oae_hold_places(l) ||
-	    oae_hold_of(l, seq)->state != OAE_HOLD_WAITS)
-		return;
-	if (a->nsends >= OAE_PUMP_SENDS) {
-		l->more_verbs = true;
-		return;
-	}
-	l->nwait--;
-	/* An end that closes, or settles, takes nothing that it does not hold. */
-	if (oae_takes_nothing(l)) {
+	while (l->nwait && l->state == OAE_OPEN) {
+		seq = hold_firm(l) + 1;
+		if (seq - l->rx > oae_hold_places(l) ||
+		    oae_hold_of(l, seq)->state != OAE_HOLD_WAITS)
+			return;
+		if (a->nsends >= OAE_PUMP_SENDS) {
+			l->more_verbs = true;
+			return;
+		}
+		l->nwait--;
 		oae_hold_of(l, seq)->state = OAE_HOLD_PARTIAL;
-		hold_refuse(l, seq, OAE_R_BUSY, true, a);
-	} else {
-		hold_ask(l, seq, a);
+		/* An end that closes, or settles, takes nothing that it does not hold. */
+		if (oae_takes_nothing(l))
+			hold_refuse(l, seq, OAE_R_BUSY, true, a);
+		else
+			hold_verb(l, seq, now, a);
 	}
 }
 
@@ -482,7 +495,8 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 		break;
 	case OAE_VERB:
 		if (hold_firm(l) + 1 == f->seq) {
-			hold_ask(l, f->seq, a);
+			hold_verb(l, f->seq, now, a);
+			oae_hold_compute(l, now, a);
 			return;
 		}
 		/* A verb below it may be missing, and what it does not be known. */
@@ -501,48 +515,7 @@ static void hold(struct oae_link *l, struct oae_hold *h, const struct oae_frame 
 	if (h->express)
 		oae_hold_deliver(l, now, a);
 	hold_send_reflect(l, f->seq, h, f->kind, a);
-	oae_hold_compute(l, a);
-}
-
-/**
- * oae_link_computed() - complete OAE_OP_VERB (protocol 4.10)
- * @l: the link
- * @reason: 0, or why the verb is refused, enum oae_reason; BUSY: there is no memory for it
- * @reply: length of the answer, which the caller keeps, bytes
- * @now: ns
- * @a: actions, the same list that held the OAE_OP_VERB
- */
-void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
-		       struct oae_actions *a)
-{
-	struct oae_hold *h = oae_hold_of(l, l->asked);
-	u32 seq = l->asked;
-
-	if (!l->asking)
-		return;
-	l->asking = false;
-	if (h->state != OAE_HOLD_ASKED)
-		return;
-	now = oae_now(l, now);
-	/* Without memory for it: as if its frame was lost. */
-	if (reason == OAE_R_BUSY) {
-		hold_discard(l, seq, a);
-		oae_finish(l, now, a);
-		return;
-	}
-	/* The way back is that of the question, which may carry more than the one in use. */
-	if (!reason && reply + OAE_REFLECT_LEN > l->most)
-		reason = OAE_R_TOO_BIG;
-	if (reason) {
-		hold_refuse(l, seq, reason, true, a);
-	} else {
-		hold_begin(l, h, now, a);
-		h->reply = reply;
-		hold_send_reflect(l, seq, h, OAE_VERB, a);
-		oae_hold_compute(l, a);
-	}
-	/* Closing, and the timer, depend on the state set here. */
-	oae_finish(l, now, a);
+	oae_hold_compute(l, now, a);
 }
 
 /* Keep a slice. False: drop the frame. */
@@ -612,7 +585,8 @@ static bool hold_in_window(const struct oae_link *l, const struct oae_frame *f)
 
 	if (i == 1)
 		return true;
-	return i && i <= l->window && !(f->flags & OAE_F_EXPRESS) && f->kind != OAE_SWAP;
+	return i && i <= l->window && !(f->flags & OAE_F_EXPRESS) &&
+	       !oae_kind_is(f->kind, OAE_T_ALONE);
 }
 
 /* It is complete, or refused: the same answer again, to whoever asks. False: it is neither. */
@@ -709,8 +683,8 @@ u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a)
 			continue;
 		h->again = true;
 		hold_send_reflect(l, l->rx + i, h, h->kind, a);
-		return h->kind == OAE_SWAP || h->kind == OAE_VERB ? OAE_REFLECT_LEN + h->reply :
-								    OAE_REFLECT_LEN;
+		return oae_kind_is(h->kind, OAE_T_ANSWER) ? OAE_REFLECT_LEN + h->reply :
+							    OAE_REFLECT_LEN;
 	}
 	return 0;
 }

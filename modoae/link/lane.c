@@ -278,7 +278,8 @@ void oae_offer_drop(struct oae_link *l, u32 seq, enum oae_outcome outcome, int e
 	oae_complete(a, n->p.handle, outcome, err);
 	if (n->p.kind == OAE_SWAP)
 		l->half.state = OAE_HALF_NONE;
-	if (n->p.kind == OAE_VERB && l->state == OAE_OPEN && i <= l->given && i != l->nlanes)
+	if (oae_kind_is(n->p.kind, OAE_T_RESTS) && l->state == OAE_OPEN && i <= l->given &&
+	    i != l->nlanes)
 		oae_offer_hand_back(l, seq + 1, false, a);
 	oae_lane_clear(l, seq);
 }

@@ -140,9 +140,6 @@ enum oae_op_type {
 	OAE_OP_UNPACK,		/* deliver the messages of the pack in slice 0 of @seq */
 	OAE_OP_RESULT,		/* the data behind this REFLECT's body is @handle's result */
 	OAE_OP_TAKE,		/* swap: slice 0 of @seq is @handle's result */
-	OAE_OP_VERB,		/* compute the verb in slice 0 of @seq, then
-				 * oae_link_computed()
-				 */
 	OAE_OP_APPLY,		/* apply the verb in slice 0 of @seq, and free that */
 	OAE_OP_COMPLETE,	/* @handle has ended: @outcome, @err */
 	OAE_OP_BACK,		/* take @handle back: it is to be posted again, before
@@ -231,6 +228,9 @@ static inline void oae_send_slice(struct oae_send *s, unsigned int i)
  * @hashes: copies the hashes of the slices 0 to @n - 1 kept of @seq, which came with
  *	OAE_OP_KEEP; leaves out those that are not kept
  * @post_hashes: copies the hashes of all slices of a post, as it is cut
+ * @verb: carries out the ops, and computes the verb in slice 0 of @seq (protocol 4.10). Returns 0,
+ *	and in @reply the length of the answer, which the caller keeps; or why the verb is refused,
+ *	enum oae_reason; BUSY: there is no memory for it
  * @told: the frame that this event resolves against, if that has told which slices of tx + 1 the
  *	peer keeps; the caller sets it to NULL
  * @op: the ops
@@ -244,6 +244,7 @@ struct oae_actions {
 	void (*full)(struct oae_actions *a);
 	void (*hashes)(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash);
 	void (*post_hashes)(struct oae_actions *a, const struct oae_post *p, u64 *hash);
+	u16 (*verb)(struct oae_actions *a, u32 seq, u16 *reply);
 	const struct oae_frame *told;
 	struct oae_op op[OAE_MAX_OPS];
 	struct oae_send send[OAE_MAX_SENDS];
@@ -263,7 +264,6 @@ enum oae_offer_state {
 enum oae_hold_state {
 	OAE_HOLD_NONE,
 	OAE_HOLD_PARTIAL,	/* some slices are here */
-	OAE_HOLD_ASKED,		/* a verb, waiting for oae_link_computed() */
 	OAE_HOLD_HELD,		/* all slices are here, and were reflected */
 	OAE_HOLD_REFUSED,	/* refused, for now or for good */
 	OAE_HOLD_KEPT,		/* slices of an earlier run, for RESUME */
@@ -500,7 +500,6 @@ struct oae_link {
 	bool more : 1;		/* more could be offered: oae_link_more() */
 	bool lacking : 1;	/* and that needs oae_link_lend() */
 	bool more_verbs : 1;	/* more could be computed: oae_link_more() */
-	bool asking : 1;	/* OAE_OP_VERB for `asked`: oae_link_computed() follows */
 	bool leaving : 1;	/* settles, and commits nothing: the port is about to go down */
 	struct {		/* the rest is in @swaps */
 		u8 state;	/* enum oae_half_state */
@@ -527,7 +526,6 @@ struct oae_link {
 	u32 charged;		/* what it costs */
 	u32 cost[2];		/* without @pair: as in struct oae_pair */
 	u32 firm;		/* known: all from rx + 1 to here is held */
-	u32 asked;		/* the number with `asking` */
 
 	struct oae_lane offer;	/* the lane of tx + 1, without @pair */
 	struct oae_hold hold;	/* of rx + 1, without @pair */
@@ -596,8 +594,6 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 int oae_link_take_back(struct oae_link *l, const void *handle, u64 now,
 		       struct oae_actions *a);
 void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
-		       struct oae_actions *a);
-void oae_link_computed(struct oae_link *l, u16 reason, u16 reply, u64 now,
 		       struct oae_actions *a);
 void oae_link_ready(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_made_room(struct oae_link *l, u32 room, u64 now,

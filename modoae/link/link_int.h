@@ -121,16 +121,10 @@ static inline bool oae_is_for_now(u16 reason)
 	return reason == OAE_R_BUSY || reason == OAE_R_NO_HALF || reason == OAE_R_CONFLICT;
 }
 
-/* Is this kind delivered to the reader, for whom there must be room? */
-static inline bool oae_kind_is_read(u8 kind)
-{
-	return kind == OAE_MESSAGE || kind == OAE_PACK;
-}
-
 /* Does this post go out alone, once all others have ended (protocol 4.3 and 4.9)? */
 static inline bool oae_post_barrier(const struct oae_post *p)
 {
-	return oae_post_express(p) || p->kind == OAE_SWAP;
+	return oae_post_express(p) || oae_kind_is(p->kind, OAE_T_ALONE);
 }
 
 /* An express that was offered cannot be reversed at once: the peer may have delivered it. */
@@ -311,7 +305,7 @@ void oae_cong_overtaken(struct oae_link *l);
 
 /* hold.c */
 void oae_hold_deliver(struct oae_link *l, u64 now, struct oae_actions *a);
-void oae_hold_compute(struct oae_link *l, struct oae_actions *a);
+void oae_hold_compute(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u64 now,
 		   struct oae_actions *a);
 void oae_rcv_ask(struct oae_link *l, const struct oae_frame *f, struct oae_actions *a);
@@ -394,18 +388,16 @@ static inline bool oae_worn(const struct oae_link *l)
 
 /*
  * The last step of every event: offer what may be offered, end a run that has used up its
- * numbers, continue closing, arm the timer. What a verb is computed to be is still of this event.
+ * numbers, continue closing, arm the timer.
  */
 static inline void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	bool closes = l->closing || l->peer_closing;
 
-	if (!l->asking) {
-		if (closes && l->state == OAE_OPEN)
-			oae_close_drop(l, a);
-		oae_offer_pump(l, now, a);
-		l->heard_now = false;
-	}
+	if (closes && l->state == OAE_OPEN)
+		oae_close_drop(l, a);
+	oae_offer_pump(l, now, a);
+	l->heard_now = false;
 	if (oae_worn(l))
 		oae_freeze(l, OAE_N_WORN, now, a);
 	if (closes && l->state == OAE_OPEN)

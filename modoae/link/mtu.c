@@ -73,7 +73,8 @@ u16 oae_link_cut(const struct oae_link *l, u8 kind, u32 len)
 {
 	u16 max = oae_link_slice_max(l);
 
-	return kind == OAE_MESSAGE && len > max * OAE_MAX_SLICES ? oae_link_port_max(l) : max;
+	return oae_kind_is(kind, OAE_T_CUT) && len > max * OAE_MAX_SLICES ?
+	       oae_link_port_max(l) : max;
 }
 
 /* The longest payload of a frame for what is not cut, offer and answer, bytes. */
@@ -81,16 +82,16 @@ static u32 mtu_longest(const struct oae_post *p)
 {
 	u32 reply = p->kind == OAE_SWAP ? p->len : p->reply;
 
-	if (p->kind != OAE_SWAP && p->kind != OAE_VERB)
+	if (!oae_kind_is(p->kind, OAE_T_ANSWER))
 		return p->len;
 	return p->len > reply + OAE_REFLECT_LEN ? p->len : reply + OAE_REFLECT_LEN;
 }
 
 static bool mtu_fits(const struct oae_post *p, u32 max)
 {
-	if (p->kind == OAE_SWAP || p->kind == OAE_VERB)
+	if (oae_kind_is(p->kind, OAE_T_ANSWER))
 		return oae_post_several(p) || mtu_longest(p) <= max;
-	return p->kind != OAE_MESSAGE || p->len <= max * OAE_MAX_SLICES;
+	return !oae_kind_is(p->kind, OAE_T_CUT) || p->len <= max * OAE_MAX_SLICES;
 }
 
 /**

@@ -112,14 +112,14 @@ static void offer_too_long(struct oae_link *l, u32 seq, u64 now, struct oae_acti
 static bool offer_wants_slicing(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
-	bool message = n->p.kind == OAE_MESSAGE;
+	bool cuts = oae_kind_is(n->p.kind, OAE_T_CUT);
 	u16 max = oae_link_slice_max(l);
 
 	if (!oae_mtu_fits(l, &n->p)) {
 		offer_too_long(l, seq, now, a);
 		return true;
 	}
-	if (n->p.slice_max <= max && (message || n->p.nslices == 1))
+	if (n->p.slice_max <= max && (cuts || n->p.nslices == 1))
 		return false;
 	n->state = OAE_OFFER_SLICING;
 	oae_op(a, OAE_OP_RESLICE)->handle = n->p.handle;
@@ -137,7 +137,7 @@ static u64 offer_kept(const struct oae_link *l, u32 seq, struct oae_actions *a)
 	const struct oae_frame *f = a->told;
 	u64 hash[OAE_MAX_SLICES] oae_uninit;
 
-	if (!f || seq != l->tx + 1 || p->kind != OAE_MESSAGE || p->nslices == 1 ||
+	if (!f || seq != l->tx + 1 || !oae_kind_is(p->kind, OAE_T_CUT) || p->nslices == 1 ||
 	    f->sync.kept & ~oae_slice_mask(p->nslices) ||
 	    (f->sync.last != OAE_SYNC_NO_LAST && f->sync.last != p->nslices - 1))
 		return 0;
@@ -259,7 +259,7 @@ void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 	if (!n)
 		return;
 	now = oae_now(l, now);
-	if (!p->nslices || (p->kind != OAE_MESSAGE && p->nslices > 1)) {
+	if (!p->nslices || (!oae_kind_is(p->kind, OAE_T_CUT) && p->nslices > 1)) {
 		offer_too_long(l, seq, now, a);
 	} else {
 		n->lacks = 0;
@@ -314,7 +314,7 @@ static bool pump_take_next(struct oae_link *l)
 		return false;
 	if (l->nlanes && oae_post_barrier(&l->next))
 		return false;
-	if (l->nvoid && l->next.kind == OAE_VERB)
+	if (l->nvoid && oae_kind_is(l->next.kind, OAE_T_RESTS))
 		return false;
 	l->blocked = blocked;
 	if (blocked)
@@ -482,7 +482,7 @@ static bool pump_give_due(struct oae_link *l, u64 now, struct oae_actions *a)
 static bool pump_verb_waits(const struct oae_link *l)
 {
 	return l->nvoid && l->nlanes > l->given &&
-	       oae_lane(l, l->tx + l->given + 1)->p.kind == OAE_VERB;
+	       oae_kind_is(oae_lane(l, l->tx + l->given + 1)->p.kind, OAE_T_RESTS);
 }
 
 /* Is what has a lane, and would be given its number, not granted? */
@@ -573,7 +573,7 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	now = oae_now(l, now);
-	oae_hold_compute(l, a);
+	oae_hold_compute(l, now, a);
 	oae_finish(l, now, a);
 }
 

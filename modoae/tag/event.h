@@ -65,6 +65,7 @@ struct oae_path_out {
  * @reply: of each send that is a REFLECT with a half or an answer, without its header
  * @wake_reader: something is unread
  * @wake_writer: there may be room to write, or delivery is confirmed
+ * @ready: a verb was refused only to let others go first: READY follows
  * @via: the frames of this event go through the gateway
  * @out: which paths the frames go by
  * @more: more is to be offered: another event follows
@@ -82,6 +83,7 @@ struct oae_run {
 	struct sk_buff *reply[OAE_MAX_SENDS];
 	bool wake_reader;
 	bool wake_writer;
+	bool ready;
 	bool via;
 	bool more;
 	struct oae_path_out out;

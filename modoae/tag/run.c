@@ -81,18 +81,6 @@ static void run_take(struct oae_tag *tag, const struct oae_op *op)
 	slot[0] = NULL;
 }
 
-/* Compute the verb in slice 0: the link holds or refuses it. */
-static void run_compute_verb(struct oae_tag *tag, struct oae_run *ev, u32 seq)
-{
-	u16 reason, reply = 0;
-	bool again;
-
-	reason = oae_region_compute(tag, seq, &reply, &again);
-	oae_link_computed(&tag->link, reason, reply, ev->now, &ev->a);
-	if (again)
-		oae_link_ready(&tag->link, ev->now, &ev->a);
-}
-
 /* A message has ended, or each of a pack. */
 static void run_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *msg,
 		      u8 outcome, int err)
@@ -118,9 +106,6 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 	case OAE_OP_DISCARD:
 		oae_region_decided(tag, op->seq, false, &ev->wake);
 		run_discard_slots(tag, op->seq);
-		break;
-	case OAE_OP_VERB:
-		run_compute_verb(tag, ev, op->seq);
 		break;
 	case OAE_OP_APPLY:
 		tag->used = true;
@@ -205,6 +190,26 @@ static void run_post_hashes(struct oae_actions *a, const struct oae_post *p, u64
 	const struct oae_msg *msg = p->handle;
 
 	memcpy(hash, msg->hash, p->nslices * sizeof(*hash));
+}
+
+/* The link wants a verb computed, whose slice may be kept by an op of this event. */
+static u16 run_verb(struct oae_actions *a, u32 seq, u16 *reply)
+{
+	struct oae_run *ev = container_of(a, struct oae_run, a);
+	u16 reason;
+	bool again;
+
+	oae_run_apply(ev->tag, ev);
+	reason = oae_region_compute(ev->tag, seq, reply, &again);
+	ev->ready |= again;
+	return reason;
+}
+
+/* It was refused only to let others go first. */
+static noinline void run_ready(struct oae_tag *tag, struct oae_run *ev)
+{
+	oae_link_ready(&tag->link, ev->now, &ev->a);
+	oae_run_apply(tag, ev);
 }
 
 /* There is no place for another op. */
@@ -310,6 +315,7 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->a.full = run_full;
 	ev->a.hashes = run_hashes;
 	ev->a.post_hashes = run_post_hashes;
+	ev->a.verb = run_verb;
 	ev->a.told = NULL;
 	ev->tag = tag;
 	oae_link_use(&tag->link,
@@ -324,6 +330,7 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	INIT_LIST_HEAD(&ev->wake);
 	ev->wake_reader = false;
 	ev->wake_writer = false;
+	ev->ready = false;
 	ev->via = tag->way.via;
 	ev->out.any = false;
 	ev->out.probe = 0;
@@ -438,6 +445,8 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	bool gone, open, settled;
 
 	oae_run_apply(tag, ev);
+	if (unlikely(ev->ready))
+		run_ready(tag, ev);
 	run_feed(tag, ev);
 	if (unlikely(oae_link_lacks(&tag->link))) {
 		run_lend(tag, ev);

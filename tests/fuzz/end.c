@@ -160,6 +160,7 @@ u16 h_compute(struct h_event *ev, u16 *reply)
 {
 	struct end *e = ev->world;
 
+	end_check_verb(e);
 	fuzz_say("    computed: %u, %u bytes", e->verdict, e->reply);
 	e->answer[h_lane(ev->seq)] = e->reply;
 	*reply = e->reply;

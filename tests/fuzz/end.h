@@ -114,6 +114,7 @@ void end_later(struct end *e, s64 ns);
 
 /* end_check.c */
 void end_check(struct end *e);
+void end_check_verb(const struct end *e);
 u64 end_slots_digest(const struct end *e, u32 seq, unsigned int n);
 
 #endif /* OAE_END_H */

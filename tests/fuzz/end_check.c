@@ -283,6 +283,12 @@ static bool made_whole(const struct end *e)
 		oae_hold_of(&e->link, e->f->seq)->state == OAE_HOLD_HELD);
 }
 
+void end_check_verb(const struct end *e)
+{
+	if (!of_this_run(e) || !made_whole(e))
+		fuzz_breach("a verb is computed, and there is none");
+}
+
 static void check_keep(struct end *e, u32 seq, unsigned int n)
 {
 	const struct oae_link *l = &e->link;
@@ -396,10 +402,6 @@ void h_before(struct h_event *ev, const struct oae_op *op)
 		break;
 	case OAE_OP_APPLY:
 		check_hand_over(e, op->seq, OAE_VERB);
-		break;
-	case OAE_OP_VERB:
-		if (!of_this_run(e) || !made_whole(e))
-			fuzz_breach("VERB, and there is none");
 		break;
 	case OAE_OP_TIMER:
 		if (op->at <= e->now)

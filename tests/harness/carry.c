@@ -42,6 +42,29 @@ static void post_hashes(struct oae_actions *a, const struct oae_post *p, u64 *ha
 	}
 }
 
+static u16 verb(struct oae_actions *a, u32 seq, u16 *reply)
+{
+	struct h_event *ev = now_running;
+	struct h_end *e = ev->end;
+	u16 reason;
+	u32 at;
+
+	(void)a;
+	h_ops(ev);
+	ev->seq = seq;
+	if (!(e->have[h_lane(seq)] & 1) || h_verb_here(ev)) {
+		h_fail(ev, 0, "VERB of what is none, or is computed already");
+		return OAE_R_KIND;
+	}
+	for (at = e->link.rx + 1; at != seq; at++)
+		if (oae_hold_of(&e->link, at)->state != OAE_HOLD_HELD)
+			h_fail(ev, 0, "VERB, and not all below it is held");
+	reason = h_compute(ev, reply);
+	/* DISCARD frees the words if the answer does not fit. */
+	e->computed |= (u64)!reason << h_lane(seq);
+	return reason;
+}
+
 /**
  * h_begin() - begin an event, with no actions
  * @ev: the event
@@ -55,6 +78,7 @@ void h_begin(struct h_event *ev)
 	ev->a->full = full;
 	ev->a->hashes = hashes;
 	ev->a->post_hashes = post_hashes;
+	ev->a->verb = verb;
 	ev->a->told = NULL;
 	now_running = ev;
 	ev->now = oae_conn_begin(&ev->conn, &ev->end->link, h_paths ? h_paths(ev) : NULL,
@@ -319,26 +343,6 @@ void h_feed(struct h_event *ev)
 
 /* --- ops --- */
 
-static void verb(struct h_event *ev)
-{
-	struct h_end *e = ev->end;
-	u16 reply = 0, reason;
-	u32 seq;
-
-	if (!(e->have[h_lane(ev->seq)] & 1) || h_verb_here(ev)) {
-		h_fail(ev, 0, "VERB of what is none, or is computed already");
-		return;
-	}
-	for (seq = e->link.rx + 1; seq != ev->seq; seq++)
-		if (oae_hold_of(&e->link, seq)->state != OAE_HOLD_HELD)
-			h_fail(ev, 0, "VERB, and not all below it is held");
-	reason = h_compute(ev, &reply);
-	/* DISCARD frees the words if the answer does not fit. */
-	e->computed |= (u64)!reason << h_lane(ev->seq);
-	ev->calls++;
-	oae_link_computed(&e->link, reason, reply, ev->now, ev->a);
-}
-
 /* Ops that name a transaction of the link. */
 static void op_of_tx(struct h_event *ev, const struct oae_op *op)
 {
@@ -396,9 +400,6 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
 	case OAE_OP_UNPACK:
 		h_hand_over(ev, op->type,
 			    op->type == OAE_OP_DELIVER ? op->slice : 1, 0);
-		break;
-	case OAE_OP_VERB:
-		verb(ev);
 		break;
 	case OAE_OP_RESULT:
 	case OAE_OP_TAKE:

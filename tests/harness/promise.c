@@ -539,8 +539,6 @@ static void check_kinds(struct h_event *ev)
 	if ((l->half.state == OAE_HALF_OFFERED) != offered ||
 	    (offered && H_OF(n->p.handle) != id))
 		h_fail(ev, id, "half # is offered, and is not what is offered, or the other way");
-	if (l->asking || h->state == OAE_HOLD_ASKED)
-		h_fail(ev, 0, "a verb was computed, and is still asked for");
 	if (l->state == OAE_OPEN && !ev->anything &&
 	    l->half.state == OAE_HALF_POSTED && !l->closing &&
 	    !l->peer_closing && !l->settle_until && parked(l))
@@ -628,7 +626,7 @@ static void check_credit(struct h_event *ev)
 		h_fail(ev, 0, "the link has miscounted what it charges");
 	for (i = 1; i <= (l->pair ? l->npairs : 1u); i++) {
 		h = oae_hold_of(l, l->rx + i);
-		if (!oae_hold_begun(h) || !oae_kind_is_read(h->kind))
+		if (!oae_hold_begun(h) || !oae_kind_is(h->kind, OAE_T_READ))
 			continue;
 		cost = h->len + __builtin_popcountll(h->have) * OAE_SLICE_COST;
 		gathered += cost;

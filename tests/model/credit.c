@@ -131,7 +131,7 @@ const u8 *m_credit_unpack(const struct m_scenario *sc, struct oae_link *l, const
 	l->gathered = 0;
 	for (i = 1; i <= (l->pair ? l->npairs : 1u); i++) {
 		h = oae_hold_of(l, l->rx + i);
-		if (oae_hold_begun(h) && oae_kind_is_read(h->kind))
+		if (oae_hold_begun(h) && oae_kind_is(h->kind, OAE_T_READ))
 			l->gathered += h->len + __builtin_popcountll(h->have) * OAE_SLICE_COST;
 	}
 	l->charged = 0;

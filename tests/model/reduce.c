@@ -128,7 +128,6 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->backoff = 0;
 	l->settle_until = l->settle_until ? M_NOW + M_AGE : 0;
 	l->firm = l->rx;
-	l->asked = 0;
 	l->run_tx = l->tx;
 	l->run_rx = l->rx;
 	reduce_length(sc, l);

@@ -198,9 +198,8 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 	static const char *const offers[] = { "", " slicing", " offers",
 					      " parked", " reflected",
 					      " queued" };
-	static const char *const holds[] = { "", " gathers", " computes",
-					     " holds", " refused", " keeps",
-					     " waits" };
+	static const char *const holds[] = { "", " gathers", " holds", " refused",
+					     " keeps", " waits" };
 	static const char *const halves[] = { "", " posted", " offered",
 					      " waits", " lent" };
 	const struct m_end *e = &w->end[who];

@@ -536,11 +536,11 @@ class Mutants(Broken):
 
     def test_commit_of_what_nothing_was_offered_for(self):
         """The answer to a content is taken for that to nothing in its place."""
-        self.caught("answer.c", "f->kind != n->p.kind || ", "",
+        self.caught("answer.c", "f->kind != n->p.kind", "0",
                     "between two honest ends: mismatch")
 
     def test_commit_of_whatever_was_reflected(self):
-        commits = "	oae_offer_committed(l, now, a);\n	/* Of an express"
+        commits = "	answer_committed(l, now, a);\n	/* Of an express"
         self.caught("answer.c", commits,
                     "	oae_complete(a, oae_first_lane(l)->p.handle, OAE_REVERSED, EINTR),\n" + commits, "G3: ")
 
@@ -588,7 +588,7 @@ class Mutants(Broken):
         self.caught("lane.c", void,
                     "		if (oae_lane(l, seq)->state == OAE_OFFER_REFLECTED)\n"
                     "			return lane_void_post(&oae_lane(l, seq)->p);\n" + void,
-                    "G\\d: ", *WINDOW, "--cancel", "80%", "--loss", "30%", "--express", "0%", "--rcvbuf", "64")
+                    "G\\d: ", *WINDOW, "--cancel", "60%", "--loss", "20%", "--express", "0%", "--rcvbuf", "128")
 
     def test_places_without_what_was_held(self):
         self.caught("lane.c", "		pair[seq & mask]->hold = *oae_hold_of(l, seq);",

@@ -305,6 +305,7 @@ static struct {
 	int who;
 	const struct said *s;
 	struct effects *x;
+	u16 reason;		/* why a verb is refused */
 } now_at;
 
 __attribute__((format(printf, 2, 3)))
@@ -564,26 +565,33 @@ static void arrive(struct oae_link *l, const struct said *s, const int *arg,
 {
 	struct oae_frame f;
 	bool settles = arg[ARG_FOR_NOW] && kind_of(s->one) == OAE_MESSAGE;
+	bool said = l->said_blocked;
+	bool awaits = l->await_done && oae_dist(l->done_seq, l->peer_rx) >= 0;
 
 	to_frame(s, &f);
 	says_heard(&f, arg[ARG_ARRIVED]);
 	if (arg[ARG_UNASKED])
 		f.marks = 0;
-	/* It offers nothing meanwhile, as if a verb was computed. */
-	l->asking = settles;
+	now_at.reason = arg[ARG_FOR_GOOD] ? OAE_R_RANGE : arg[ARG_FOR_NOW] ? OAE_R_CONFLICT : 0;
 	l->settle_until = settles ? 2 * NOW : 0;
 	oae_link_rcv(l, &f, arg[ARG_ROOM] * UNIT, NOW, a);
+	if (!l->settle_until)
+		return;
+	/* It offers nothing meanwhile, and so it was not blocked for as long. */
 	l->settle_until = 0;
-	if (settles) {
-		l->asking = false;
-		oae_link_pump(l, NOW, a);
+	if (said && l->state == OAE_OPEN) {
+		l->said_blocked = true;
+		l->await_done |= awaits;
 	}
-	/* Verbs are alone, and so the next. */
-	if ((l->pair ? &oae_link_place(l, l->rx + 1)->hold : &l->hold)->state ==
-	    OAE_HOLD_ASKED)
-		oae_link_computed(l, arg[ARG_FOR_GOOD] ? OAE_R_RANGE :
-				  arg[ARG_FOR_NOW] ? OAE_R_CONFLICT : 0,
-				  sizeof(u64), NOW, a);
+	oae_link_pump(l, NOW, a);
+}
+
+static u16 compute(struct oae_actions *a, u32 seq, u16 *reply)
+{
+	(void)a;
+	(void)seq;
+	*reply = sizeof(u64);
+	return now_at.reason;
 }
 
 static void happen(int who, const char *event, const int *arg,
@@ -603,6 +611,7 @@ static void happen(int who, const char *event, const int *arg,
 	a.full = carry_out;
 	a.hashes = kept_hashes;
 	a.post_hashes = post_hashes;
+	a.verb = compute;
 	a.told = NULL;
 	now_at.who = who;
 	now_at.s = &s;

@@ -154,7 +154,7 @@ static void reserve(struct sim_end *e, struct sim_tx *tx, const u64 *word)
 }
 
 /**
- * sim_verb_compute() - the answer to OAE_OP_VERB
+ * sim_verb_compute() - what a verb is computed to be
  * @e: the end that exposes the words
  * @seq: number of the verb
  * @tx: the verb

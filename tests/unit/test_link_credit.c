@@ -919,8 +919,8 @@ WINDOW_TEST(test_grants_each)
 	assert_int_equal(says(OAE_REFLECT), 100);
 	rcv(BUT(ask_me(), f.seq++));
 	assert_int_equal(says(OAE_ACK), 100);
+	computes(OAE_R_CONFLICT, 0);
 	take(2, OAE_VERB);
-	computed(OAE_R_CONFLICT, 0);
 	assert_int_equal(says(OAE_REFUSE), 100);
 	words_free();
 	assert_int_equal(says(OAE_READY), 100);

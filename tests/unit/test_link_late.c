@@ -129,8 +129,8 @@ static void get_here(unsigned int what)
 		rcv(slice(0, END));
 		break;
 	case VERB_COMPUTED:
+		computes(0, REPLY);
 		rcv(offer_kind(OAE_VERB));
-		computed(0, REPLY);
 		break;
 	case HALF_LENT:
 		post_half(&x);
@@ -142,8 +142,8 @@ static void get_here(unsigned int what)
 		rcv_settling(slice(0, what == FOR_NOW ? END : 0));
 		break;
 	case FOR_GOOD:
+		computes(OAE_R_ACCESS, 0);
 		rcv(offer_kind(OAE_VERB));
-		computed(OAE_R_ACCESS, 0);
 		break;
 	}
 }
@@ -229,7 +229,7 @@ LINK_TEST(test_other_content)
 	rcv(slice(1, END));
 	assert_non_null(sent(OAE_REFLECT));
 	rcv(offer_kind(OAE_VERB));
-	assert_int_equal(count_op(OAE_OP_VERB) + count_op(OAE_OP_DISCARD), 0);
+	assert_int_equal(nverbs + count_op(OAE_OP_DISCARD), 0);
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_MESSAGE);
 	commit(0);
 	assert_int_equal(op(OAE_OP_DELIVER)->slice, 2);
@@ -287,12 +287,12 @@ LINK_TEST(test_refused_for_now_others)
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_SWAP);
 
 	open_link(state);
+	computes(OAE_R_CONFLICT, 0);
 	rcv(offer_kind(OAE_VERB));
-	computed(OAE_R_CONFLICT, 0);
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_CONFLICT);
+	computes(0, REPLY);
 	rcv(offer_kind(OAE_VERB));
-	assert_int_equal(count_op(OAE_OP_VERB), 1);
-	computed(0, REPLY);
+	assert_int_equal(nverbs, 1);
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_VERB);
 }
 
@@ -322,10 +322,10 @@ LINK_TEST(test_refused_for_good)
 
 	/* Of a run: in the next the number may have another content. */
 	open_link(state);
+	computes(OAE_R_ACCESS, 0);
 	rcv(offer_kind(OAE_VERB));
-	computed(OAE_R_ACCESS, 0);
 	rcv(offer_kind(OAE_VERB));
-	assert_int_equal(count_op(OAE_OP_VERB), 0);
+	assert_int_equal(nverbs, 0);
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_ACCESS);
 	anew();
 	rcv(slice(0, END));
@@ -463,16 +463,7 @@ LINK_TEST(test_ask_express)
 	assert_int_equal(count_op(OAE_OP_DELIVER), 0);
 }
 
-/* A verb that is being computed is there, and has no answer yet. */
-LINK_TEST(test_ask_computed)
-{
-	rcv(offer_kind(OAE_VERB));
-	assert_int_equal(count_op(OAE_OP_VERB), 1);
-	rcv(ask(1));
-	assert_has(1, 1);
-}
-
-/* So is one that waits for what is below it. */
+/* A verb that waits for what is below it is there, and has no answer yet. */
 WINDOW_TEST(test_ask_waits)
 {
 	take(2, OAE_VERB);
@@ -488,8 +479,9 @@ WINDOW_TEST(test_ask_waits)
 	assert_has(PLACES, 0);
 	rcv(ask(PLACES + 1));
 	assert_nothing_but(OAE_N_OLD_SEQ);
-	take_verb(1);
-	computed(0, REPLY);
+	computes(0, REPLY);
+	take(1, OAE_VERB);
+	assert_int_equal(nverbs, 2);
 	rcv(ask(2));
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_VERB);
 	assert_int_equal(sent(OAE_REFLECT)->frame.length, OAE_REFLECT_LEN + REPLY);
@@ -1007,10 +999,9 @@ LINK_TEST(test_what_is_said)
 	assert_int_equal(s->frame.src_ltag, l.ltag);
 	assert_int_equal(s->frame.dst_ltag, l.peer_ltag);
 
+	computes(OAE_R_KIND, 0);
 	rcv(BUT(slice(0, END), f.kind = OAE_VERB));
-	assert_int_equal(count_op(OAE_OP_VERB), 1);
-	assert_int_equal(a.nsends, 0);
-	computed(OAE_R_KIND, 0);
+	assert_int_equal(nverbs, 1);
 	assert_int_equal(a.nsends, 1);
 	f = sent(OAE_REFUSE)->frame;
 	assert_int_equal(f.reason, OAE_R_KIND);

@@ -501,8 +501,8 @@ LINK_TEST(test_no_room)
 {
 	unsigned int i;
 
+	computes(0, 1000);
 	rcv(offer_kind(OAE_VERB));
-	computed(0, 1000);
 	post(&x, 1, 0);
 	for (i = 0; i < 3; i++) {
 		do {
@@ -647,9 +647,8 @@ TEST(test_reflect_too_long)
 			refuse(OAE_R_NO_HALF);
 			rcv(answer(OAE_REFLECT));	/* of nothing in its place */
 		}
+		computes(0, cases[i].more);
 		rcv(offer_kind(cases[i].kind));
-		if (cases[i].kind == OAE_VERB)
-			computed(0, cases[i].more);
 		assert_non_null(sent(OAE_REFLECT));
 		for (k = 1; k <= 3; k++) {
 			do
@@ -1485,12 +1484,12 @@ LINK_TEST(test_answer_goes_back)
 {
 	go_by(1500, 1500, 576, now);
 	rcv(resolved());
+	computes(0, 1000);
 	rcv(offer_kind(OAE_VERB));
-	computed(0, 1000);
 	assert_non_null(sent(OAE_REFLECT));
 	commit(0);
+	computes(0, LONG);
 	rcv(offer_kind(OAE_VERB));
-	computed(0, LONG);
 	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_TOO_BIG);
 }
 

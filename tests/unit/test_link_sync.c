@@ -514,6 +514,14 @@ static void no_post_hashes(struct oae_actions *act, const struct oae_post *p, u6
 	no_hashes(act, 0, p->nslices, hash);
 }
 
+static u16 no_verb(struct oae_actions *act, u32 seq, u16 *reply)
+{
+	(void)act;
+	(void)seq;
+	(void)reply;
+	return OAE_R_NO_REGION;
+}
+
 /*
  * Whatever a peer that knows the ltags sends: the link neither overflows nor
  * holds more than its limit, and never forgets its timer.
@@ -533,6 +541,7 @@ RULE_CLOSED(test_hostile)
 		for (i = 0; i < 300 && a->tag; i++) {
 			struct oae_actions act = {
 				.hashes = no_hashes, .post_hashes = no_post_hashes,
+				.verb = no_verb,
 			};
 
 			f = forged(a, 1 + sim_upto(&w, OAE_OPCODE_END - 1));

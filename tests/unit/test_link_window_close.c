@@ -37,16 +37,28 @@ WINDOW_TEST(test_peer_closes)
 	assert_non_null(sent(OAE_CLOSE_ACK));
 }
 
-/* A verb is being computed, and both ends close: the peer is probed as always. */
+/* A verb is held, and both ends close: the peer is probed as always. */
 WINDOW_TEST(test_close_computing)
 {
-	take(1, OAE_VERB);
+	take_verb(1);
 	close_link();
 	rcv(frame(OAE_CLOSE));
 	assert_null(sent(OAE_CLOSE_ACK));
 	fire_at(now + cfg.keepalive);
 	assert_non_null(sent(OAE_SYNC));
-	assert_int_equal(op(OAE_OP_TIMER)->at, l.again_at);
+}
+
+/* What was under way when a link that closes freezes is reversed as it resolves. */
+WINDOW_TEST(test_close_froze)
+{
+	post_some(1, 2);
+	close_link();
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	anew_wide();
+	assert_true(ended(&h[2], OAE_REVERSED));
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 2);
+	assert_null(sent(OAE_OFFER));
+	assert_non_null(sent(OAE_CLOSE));
 }
 
 /* What waits is reversed at once, and nothing is offered in place of it. */

@@ -48,7 +48,7 @@ static void wake(struct world *w, struct node *n)
 }
 
 /**
- * words_compute() - the answer to OAE_OP_VERB
+ * words_compute() - what a verb is computed to be
  * @w: the world
  * @e: the end that holds it
  * @seq: number of the verb
