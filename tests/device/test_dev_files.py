@@ -442,7 +442,7 @@ class Devices(TwoEnds):
             calls[name] = Call(*call)
             wait_for(lambda n=n: a.status().pending == n, f"the {name} to be under way")
         self.a.knob("dev", "-va")
-        # What waits is reversed when the link begins to close, what is under way when it freezes.
+        # Those that wait are reversed when the link begins to close, the first when it freezes.
         for name in ("write", "swap", "verb"):
             self.assertIn(calls[name].error(), ("ECANCELED", "ESHUTDOWN"))
         self.assertEqual(calls["read"].result(), b"")
