@@ -19,7 +19,7 @@ RACES := test_life test_faults test_storm test_costs test_graph test_cuts test_w
 
 IN_GUESTS := regress device gateway leaks readme
 IN_TWO := races pair counts
-BESIDE := mutants model spec fuzz oae sim unit wireshark lib scripts
+BESIDE := mutants model unit spec wireshark oae sim fuzz scripts lib
 STARVE_STAGES := starve-links starve-gateways
 LEAK_TESTS := test_leaks test_gateway_leaks test_dev_leaks
 LANES ?= 1
@@ -95,8 +95,9 @@ scripts:
 	@tools/stage $@ tests/scripts/run
 headers:
 	@tools/stage $@ tests/headers/run
-oae:
-	@tools/stage $@ $(MAKE) -s -C tools/oae check
+oae: ROUNDS := 15
+oae long-oae:
+	@tools/stage $@ $(if $(ROUNDS),env ROUNDS=$(ROUNDS)) $(MAKE) -s -C tools/oae check
 lib:
 	@tools/stage $@ $(MAKE) -s -C tests/lib run
 wireshark:
@@ -117,7 +118,7 @@ counts:
 LONG_IN_GUESTS := long-regress long-device long-gateway readme long-leaks long-lockdown long-pair \
 	soak faults long-cuts long-graph long-random long-rings long-monitor long-calm life-storm storm \
 	wirefuzz gateway-wirefuzz counts $(STARVE_STAGES)
-LONG_BESIDE := unit oae lib wireshark long-wireshark scripts headers sim spec model-deep spec-deep long-mutants \
+LONG_BESIDE := unit long-oae lib wireshark long-wireshark scripts headers sim spec model-deep spec-deep long-mutants \
 	long-fuzz
 LONG_STAGES := $(LONG_IN_GUESTS) $(LONG_BESIDE)
 LONG_LEFT := $(if $(FROM),$(shell printf '%s\n' $(LONG_STAGES) | sed -n '/^$(FROM)$$/,$$p'),$(LONG_STAGES))
