@@ -15,7 +15,7 @@ from oaedev import OaeFile
 from oaetest import wait_for
 from patience import SLOW
 
-BEGIN, DATA, END, DONE, PIPE = 1, 2, 3, 4, 5
+BEGIN, DATA, END, DONE, PIPE, STOP = 1, 2, 3, 4, 5, 6
 HEAD = struct.Struct(">7sBQQ")
 OPEN = 2 ** 64 - 1
 
@@ -251,6 +251,30 @@ class Pipes(IdlePair):
         self.gave_up(b, 1, "the peer gave up", 0, 1000)
         self.nothing_left()
 
+    def test_gone_before(self):
+        """One that gave up before there was another at the other end: the next two are not told."""
+        for data in None, b"":
+            a = self.pipe(self.a)
+            if data is not None:
+                a.feed(data)
+            self.waits_at(self.b, 1 + (data is not None))
+            a.process.send_signal(signal.SIGINT)
+            self.gave_up(a, 1, "interrupted", 0, 0)
+            b = self.pipe(self.b)
+            wait_for(lambda: not self.unread(self.b), "it to be dropped")
+            a = self.pipe(self.a).feed(b"there")
+            b.feed(b"and back")
+            self.both_end(a, b)
+            self.assertEqual((bytes(b.got), bytes(a.got)), (b"there", b"and back"))
+
+    def unread(self, host):
+        """Messages that wait on this channel."""
+        return sum(link["unread"] for link in oae(host, "-j", "show").json if link["vc"] == self.vc)
+
+    def waits_at(self, host, number):
+        """Until so many do."""
+        wait_for(lambda: self.unread(host) == number, f"{number} messages to wait at {host.name}")
+
     def test_no_reader_here(self):
         """Standard output is closed by who reads it."""
         read, write = os.pipe()
@@ -284,6 +308,22 @@ class Pipes(IdlePair):
         # The beginning of the new one is still there for the next.
         third = self.pipe(self.b).feed(b"")
         self.assertEqual((again.end(), third.end(), bytes(third.got)), (0, 0, b"anew"), again.errors)
+
+    def test_killed_before_it_heard(self):
+        """So is one that had not read what the other end began with: the next one does, in its place."""
+        a = self.pipe(self.a)
+        a.write(b"x" * 1000)
+        self.waits_at(self.b, 2)
+        a.process.send_signal(signal.SIGSTOP)
+        b = self.pipe(self.b)
+        wait_for(lambda: len(b.got) == 1000, "it to arrive")
+        a.process.kill()
+        a.process.wait()
+        again = self.pipe(self.a).feed(b"anew")
+        self.gave_up(b, 1, "the peer's program died, and began again", 0, 1000)
+        third = self.pipe(self.b).feed(b"")
+        self.both_end(again, third)
+        self.assertEqual(bytes(third.got), b"anew")
 
     def test_reader_killed(self):
         """What a reader that was killed has left is not taken for the next stream; its sender is told."""
@@ -377,7 +417,9 @@ class Pipes(IdlePair):
                 ([head(DATA, 0, 7) + b"no beginning", head(PIPE, OPEN, mine), head(END, 0, mine)], None),
                 ([head(PIPE, OPEN, mine), head(DATA, 5, mine) + b"a gap"], "a part of the peer's stream is missing"),
                 ([head(PIPE, OPEN, mine), head(END, 5, mine)], "a part of the peer's stream is missing"),
-                ([head(PIPE, OPEN, mine), head(END, OPEN, mine)], "the peer gave up"),
+                ([head(PIPE, OPEN, mine), head(END, OPEN, mine)], "a part of the peer's stream is missing"),
+                ([head(STOP, 0, mine), head(PIPE, OPEN, mine), head(STOP, 0, mine),
+                  head(PIPE, OPEN, 7), head(STOP, 0, mine), head(END, 0, 7)], None),
                 ([head(DATA, 0, 0) + b"of nobody", head(PIPE, OPEN, mine), head(END, 0, mine)], None),
                 ([head(DONE, 0, 9), head(PIPE, OPEN, mine), head(END, 0, mine)], None),
                 ([head(BEGIN, 5, mine)], "messages that are of no pipe [^\n]*")):

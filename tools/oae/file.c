@@ -377,7 +377,7 @@ static int take_all(struct incoming *in)
 			return EPROTO;
 		if (h.kind == STREAM_BEGIN) {
 			err = begin(in, &h);
-		} else if (h.kind == STREAM_DONE) {
+		} else if (h.kind == STREAM_DONE || h.kind == STREAM_STOP) {
 			continue;	/* to a sender that was killed */
 		} else if (!in->id || h.id != in->id) {
 			if (h.number != STREAM_OPEN)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * oae pipe: a stream of bytes each way through the rings of a link, as nc. Each end says
- * PIPE, DATA and END of stream.h; a stream that an earlier program has left unread is dropped.
+ * PIPE, DATA and END of stream.h, or STOP; a stream that an earlier program has left unread is
+ * dropped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -296,26 +297,40 @@ static bool is_under_way(const struct pipe *x)
 /* Not of this stream: of a program that was killed, or whose reader was. */
 static void drop(struct pipe *x, const struct stream_head *h)
 {
-	if (h->kind == STREAM_DONE || h->number == STREAM_OPEN || h->id == x->refused)
+	if (h->kind == STREAM_DONE || h->kind == STREAM_STOP || h->id == x->refused)
 		return;
 	x->refused = h->id;
 	say(x, STREAM_DONE, h->id, ECANCELED);
 }
 
+/*
+ * The other end gives up. One that had not heard of this end's stream, nor sent a byte, was there
+ * before this program, and the next one there is waited for.
+ */
+static void hear_stop(struct pipe *x, const struct stream_head *h)
+{
+	if (h->number != x->id && !x->got) {
+		x->peer_id = 0;
+		x->out_ended = false;
+		return;
+	}
+	x->peer_gone = true;
+	give_up(x, EXIT_LOCAL, ECANCELED, "the peer gave up");
+}
+
 static void hear(struct pipe *x, const struct stream_head *h, const unsigned char *data, size_t len)
 {
-	if (h->kind == STREAM_PIPE) {
-		if (x->got || x->out_ended)
-			give_up(x, EXIT_LOCAL, EPROTO, "the peer's program died, and began again");
+	if (h->kind == STREAM_PIPE && (x->got || x->out_ended)) {
+		give_up(x, EXIT_LOCAL, EPROTO, "the peer's program died, and began again");
+	} else if (h->kind == STREAM_PIPE) {
 		x->peer_id = h->id;
 	} else if (h->kind == STREAM_DONE && h->id == x->id) {
 		x->peer_gone = true;
 		give_up(x, EXIT_LOCAL, ECANCELED, "the peer's program died, or read only a part");
 	} else if (h->id != x->peer_id || !x->peer_id) {
 		drop(x, h);
-	} else if (h->kind == STREAM_END && h->number == STREAM_OPEN) {
-		x->peer_gone = true;
-		give_up(x, EXIT_LOCAL, ECANCELED, "the peer gave up");
+	} else if (h->kind == STREAM_STOP) {
+		hear_stop(x, h);
 	} else if (h->number != x->got || x->out_ended) {
 		give_up(x, EXIT_LOCAL, EPROTO, "a part of the peer's stream is missing");
 	} else if (h->kind == STREAM_END) {
@@ -359,7 +374,7 @@ static bool from_peer(struct pipe *x)
 	else
 		hear(x, &h, data + STREAM_HEAD, c.len - STREAM_HEAD);
 	/* What ends it stays for the next program, unless it is its end. */
-	if (!x->left && (!x->status || h.kind == STREAM_END))
+	if (!x->left && (!x->status || h.kind == STREAM_STOP))
 		pass(x, 0);
 	return true;
 }
@@ -494,7 +509,7 @@ static void stop(struct pipe *x)
 	while (is_under_way(x) || !told) {
 		/* What is behind the one that failed is of no use: it is taken back first. */
 		if (!told && !(x->failed && is_under_way(x)))
-			told = say(x, STREAM_END, x->id, STREAM_OPEN) || errno != EAGAIN;
+			told = say(x, STREAM_STOP, x->id, x->peer_id) || errno != EAGAIN;
 		outcomes(x);
 		oae_ring_position(x->r, &p);
 		if (p.seen != p.staged && oae_ring_wait(x->r, OAE_RING_OUTCOME, 0, TICK_MS) < 0 &&

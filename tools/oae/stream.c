@@ -23,7 +23,7 @@ bool stream_get(struct stream_head *h, const void *message, size_t len)
 	uint64_t id, number;
 
 	if (len < STREAM_HEAD || memcmp(m, mark, sizeof(mark)) || m[7] < STREAM_BEGIN ||
-	    m[7] > STREAM_PIPE || (m[7] != STREAM_DATA && len != STREAM_HEAD))
+	    m[7] > STREAM_STOP || (m[7] != STREAM_DATA && len != STREAM_HEAD))
 		return false;
 	memcpy(&id, m + 8, 8);
 	memcpy(&number, m + 16, 8);

@@ -7,6 +7,8 @@
  *	END	number: all bytes that have come: the end mark; STREAM_OPEN: it is given up
  *	DONE	back: number is 0, or the errno for which it was not kept
  *	PIPE	instead of BEGIN: of oae pipe; number: STREAM_OPEN
+ *	STOP	instead of END: of oae pipe, which gives up; number: the stream of the other end, 0
+ *		if it has not heard of one
  *
  * Each begins with a head, and all but DATA are no more than it. A stream is named by
  * a random number, so that what an earlier one has left unread is not taken for this one.
@@ -21,7 +23,9 @@
 #define STREAM_HEAD	24
 #define STREAM_OPEN	(~0ULL)
 
-enum stream_kind { STREAM_BEGIN = 1, STREAM_DATA, STREAM_END, STREAM_DONE, STREAM_PIPE };
+enum stream_kind {
+	STREAM_BEGIN = 1, STREAM_DATA, STREAM_END, STREAM_DONE, STREAM_PIPE, STREAM_STOP
+};
 
 struct stream_head {
 	enum stream_kind kind;
