@@ -428,7 +428,7 @@ struct oae_link {
 	u64 moved_at;		/* when tx moved */
 	u64 grown_at;		/* when the peer had more of tx + 1, or it was offered */
 	u64 answered_at;	/* when an answer has last heard something new */
-	u64 stuck_at;		/* the first such one since @moved_at and @grown_at */
+	u64 stuck_at;		/* the first such one since @moved_at and @grown_at, or @stuck grew */
 	u64 ask_at;		/* last ASK, or question of the timer */
 	u64 silent_at;		/* the first one since the peer was heard, 0 none */
 	u64 held_at;		/* last progress of what is held */
@@ -489,6 +489,7 @@ struct oae_link {
 	u8 nvoid;		/* VOIDs that are not reflected yet, but for that of an express */
 	u8 asks;		/* questions of the timer in a row: nothing new was answered */
 	u8 reflects;		/* the same of REFLECTs, since held_at */
+	u8 stuck;		/* probe timeouts that this end has seen pass without progress */
 	u16 cwnd;		/* frames with a content that the network bears */
 	u16 ssthresh;		/* up to here cwnd doubles with each round trip */
 	u16 cwnd_acked;		/* frames that were heard since cwnd grew */

@@ -9,7 +9,7 @@
  *   asking       tx + 1 is in flight, or DONE is waited for, and nothing new was
  *                answered for the probe timeout: ask; no answer to that either:
  *                freeze
- *   in flight    answers come, and no progress of tx + 1: freeze
+ *   in flight    answers come, and no progress of tx + 1: count; often: freeze
  *   held         no commit of what is held: reflect it again; no progress: freeze
  *   parked       offer again at park_at, in case READY was lost; or say BLOCKED
  *   waiting      offer a half that is WAITING again at swaps->again_at
@@ -77,13 +77,11 @@ static u64 timer_ask_at(const struct oae_link *l, u64 pto)
 	return timer_later(since, l->answered_at) + timer_interval(l, pto, l->asks);
 }
 
-/* Do answers come that say nothing new of tx + 1? @at: until when. */
-static bool timer_progress(const struct oae_link *l, u64 pto, u64 *at)
+/* Do answers come that say nothing new of tx + 1? @at: when that is counted once more. */
+static bool timer_stuck(const struct oae_link *l, u64 pto, u64 *at)
 {
-	u64 since = timer_got_on(l);
-
-	*at = timer_later(since, l->stuck_at) + TIMER_PATIENCE * pto;
-	return oae_first_lane(l)->state == OAE_OFFER_OUT && l->answered_at > since;
+	*at = l->stuck_at + pto;
+	return oae_first_lane(l)->state == OAE_OFFER_OUT && l->answered_at > timer_got_on(l);
 }
 
 /* When what is held is reflected again, or after the last time, when that is given up. */
@@ -101,8 +99,10 @@ static u64 timer_reflect_at(const struct oae_link *l, u64 pto)
 void oae_timer_answered(struct oae_link *l, u64 now)
 {
 	/* For as long as no answer came there could be no progress. */
-	if (l->answered_at <= timer_got_on(l))
+	if (l->answered_at <= timer_got_on(l)) {
 		l->stuck_at = now;
+		l->stuck = 0;
+	}
 	l->answered_at = now;
 	l->asks = 0;
 }
@@ -207,7 +207,7 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		at = l->settle_until;
 	if (timer_awaits(l) && timer_ask_at(l, pto) < at)
 		at = timer_ask_at(l, pto);
-	if (timer_progress(l, pto, &t) && t < at)
+	if (timer_stuck(l, pto, &t) && t < at)
 		at = t;
 	if (l->nheld && timer_reflect_at(l, pto) < at && oae_hold_stalled(l))
 		at = timer_reflect_at(l, pto);
@@ -278,9 +278,20 @@ static bool timer_gives_up(const struct oae_link *l, u64 pto, u64 now)
 	u64 at;
 
 	return (timer_awaits(l) && l->asks >= TIMER_ASKS && now >= timer_ask_at(l, pto)) ||
-	       (timer_progress(l, pto, &at) && now >= at) ||
+	       (timer_stuck(l, pto, &at) && now >= at && l->stuck >= TIMER_PATIENCE - 1) ||
 	       (l->nheld && l->reflects >= TIMER_REFLECTS &&
 		now >= timer_reflect_at(l, pto) && oae_hold_stalled(l));
+}
+
+/* A timer that fires late counts once: an end that stood still has seen nothing meanwhile. */
+static void timer_count(struct oae_link *l, u64 pto, u64 now)
+{
+	u64 at;
+
+	if (!timer_stuck(l, pto, &at) || now < at)
+		return;
+	l->stuck++;
+	l->stuck_at = now;
 }
 
 /* Nothing new was answered: ask what the peer has of tx + 1, or whether it has delivered. */
@@ -347,6 +358,7 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 	if (l->settle_until && now >= l->settle_until)
 		oae_settled(l, now, a);
+	timer_count(l, pto, now);
 	timer_ask(l, pto, now, a);
 	timer_reflect(l, pto, now, a);
 	oae_mtu_timer(l, now, a);

@@ -310,7 +310,7 @@ class Failover(TwoCables):
         say(f"    {traffic.counted('committed')} committed, {before // 2} failures at first, "
             f"{failures} then, {self.lossy() - lossy} lossy")
         self.assertEqual(self.lossy(), lossy)
-        self.assertLess(failures, MIXED * 2)
+        self.assertLess(failures, 3)
         self.nothing_lost(traffic)
 
     @staticmethod

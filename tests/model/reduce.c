@@ -138,6 +138,8 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->silent_at = 0;
 	l->held_at = M_NOW;
 	l->reflect_at = M_NOW;
+	l->stuck_at = M_NOW;
+	l->stuck = 0;
 	l->waits_at = M_NOW;
 	l->swaps->posted_at = M_NOW;
 	/* A note tells them apart, nothing else. */

@@ -65,7 +65,7 @@ WINDOW_TEST(test_progress_above)
 
 	post_some(1, 2);
 	for (i = 0; i < 31; i++) {
-		now += PTO / 2;
+		fire_at(now + PTO / 2);
 		l.cwnd = PLACES;
 		refuse_number(2, OAE_R_BUSY);
 		ready();

@@ -473,6 +473,28 @@ LINK_TEST(test_no_progress)
 		assert_int_equal(l.state, OAE_SYNC_SENT);
 	}
 
+	/* Who stood still has seen nothing of it. */
+	open_link(state);
+	cfg.stall_min = PTO;
+	post(&x, 3, 0);
+	answers_often(20);
+	fire_at(now + 40 * PTO);
+	assert_int_equal(l.state, OAE_OPEN);
+	answers_often(9);
+	assert_int_equal(l.state, OAE_OPEN);
+	answers_often(4);
+	assert_int_equal(l.state, OAE_SYNC_SENT);
+
+	/* Nor has who hears nothing since there was more. */
+	open_link(state);
+	cfg.stall_min = PTO;
+	post(&x, 3, 0);
+	answers_often(20);
+	rcv(BUT(answer(OAE_ACK), f.have = 5, f.map = ~0U));
+	for (what = 0; what < 20; what++)
+		fire_at(now + PTO);
+	assert_int_equal(l.state, OAE_OPEN);
+
 	/* No answers, no hurry. */
 	open_link(state);
 	post(&x, 3, 0);
