@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an event has done: ops, notes, outcomes, frames. Pure, see link.h.
+ * The outcome of an event: ops, notes, outcomes, frames. Pure, see link.h.
  */
 #include "link_int.h"
 
@@ -141,19 +141,29 @@ void oae_link_wake(struct oae_link *l, u64 at, struct oae_actions *a)
 }
 
 /**
+ * oae_send_commit() - send COMMIT, since no OFFER carries the commit
+ * @l: the link, OPEN
+ * @ask: have the peer answer, whether or not DONE is waited for
+ * @a: actions
+ */
+void oae_send_commit(struct oae_link *l, bool ask, struct oae_actions *a)
+{
+	struct oae_send *s = oae_send(l, a, OAE_COMMIT);
+
+	s->frame.seq = l->tx;
+	if (ask || l->await_done || l->blocked)
+		s->frame.flags |= OAE_F_WANT_DONE;
+	if (l->blocked)
+		s->frame.marks = OAE_M_BLOCKED;
+}
+
+/**
  * oae_link_ask() - say where this end stands, and have the peer answer
  * @l: the link
  * @a: actions
  */
 void oae_link_ask(struct oae_link *l, struct oae_actions *a)
 {
-	struct oae_send *s;
-
-	if (l->state != OAE_OPEN)
-		return;
-	s = oae_send(l, a, OAE_COMMIT);
-	s->frame.seq = l->tx;
-	s->frame.flags |= OAE_F_WANT_DONE;
-	if (l->blocked)
-		s->frame.marks = OAE_M_BLOCKED;
+	if (l->state == OAE_OPEN)
+		oae_send_commit(l, true, a);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What becomes of an offer (doc/protocol.md sections 4.1 and 4.11): it is reflected and
+ * The answers to an offer (doc/protocol.md sections 4.1 and 4.11): it is reflected and
  * committed, in order, or refused. Pure, see link.h.
  */
 #include "link_int.h"
@@ -49,9 +49,7 @@ static void answer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 			oae_op(a, OAE_OP_CONFIRMED)->seq = l->tx;
 		l->await_done = false;
 	} else if (confirm || oae_takes_nothing(l) || l->peer_closing) {
-		l->await_done = true;
-		l->done_seq = l->tx;
-		l->done_at = now;
+		oae_await_done(l, now);
 	}
 }
 
@@ -104,29 +102,6 @@ void oae_offer_done(struct oae_link *l, u32 seq)
 }
 
 /**
- * oae_send_commit() - send COMMIT, since no OFFER carries the commit
- * @l: the link, OPEN
- * @a: actions
- */
-void oae_send_commit(struct oae_link *l, struct oae_actions *a)
-{
-	struct oae_send *s = oae_send(l, a, OAE_COMMIT);
-
-	s->frame.seq = l->tx;
-	if (l->await_done || l->blocked)
-		s->frame.flags |= OAE_F_WANT_DONE;
-	if (l->blocked)
-		s->frame.marks = OAE_M_BLOCKED;
-}
-
-static void answer_want_done(struct oae_link *l, u64 now)
-{
-	l->await_done = true;
-	l->done_seq = l->tx;
-	l->done_at = now;
-}
-
-/**
  * oae_offer_confirm() - want to know that tx is delivered
  * @l: the link, not CLOSED
  * @now: ns
@@ -135,7 +110,7 @@ void oae_offer_confirm(struct oae_link *l, u64 now)
 {
 	if (l->await_done && l->done_seq == l->tx)
 		return;
-	answer_want_done(l, now);
+	oae_await_done(l, now);
 	/* The answer to an offer in flight confirms it, too; so does resolving. */
 	l->say_commit = oae_first_lane(l)->state != OAE_OFFER_OUT;
 }
@@ -466,7 +441,7 @@ static void answer_park_until(struct oae_link *l, u64 now)
 	l->park_at = now + l->park_iv;
 }
 
-/* What is parked is to be offered again. */
+/* Parked contents are to be offered again. */
 static void answer_unpark(struct oae_link *l, struct oae_lane *n)
 {
 	oae_lane_unpark(l, n);
@@ -492,7 +467,7 @@ static void answer_park(struct oae_link *l, struct oae_lane *n, const struct oae
 		answer_unpark(l, n);
 }
 
-/* What a refusal does to the offer that it is of. */
+/* A refusal ends its offer, or parks it. */
 static void answer_refused(struct oae_link *l, struct oae_lane *n, const struct oae_frame *f,
 			   u64 now, struct oae_actions *a)
 {
@@ -637,9 +612,9 @@ void oae_offer_blocked(struct oae_link *l, u64 now, struct oae_actions *a)
 	/* That it is said again changes nothing. */
 	if (!l->park_iv)
 		l->waits_at = now;
-	answer_want_done(l, now);
+	oae_await_done(l, now);
 	answer_park_until(l, now);
-	oae_send_commit(l, a);
+	oae_send_commit(l, false, a);
 }
 
 /**

@@ -104,10 +104,8 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (!oae_link_all_confirmed(l)) {
 		if (l->await_done && l->done_seq == l->tx)
 			return;
-		l->await_done = true;
-		l->done_seq = l->tx;
-		l->done_at = now;
-		oae_send_commit(l, a);
+		oae_await_done(l, now);
+		oae_send_commit(l, false, a);
 	} else if (l->peer_closing) {
 		oae_send(l, a, OAE_CLOSE_ACK);
 		oae_link_end(l, OAE_E_PEER_CLOSED, a);
@@ -210,12 +208,9 @@ void oae_link_leave(struct oae_link *l, u64 until, u64 now,
 	now = oae_now(l, now);
 	l->leaving = true;
 	l->settle_until = until;
-	if (!oae_link_all_confirmed(l)) {
-		l->await_done = true;
-		l->done_seq = l->tx;
-		l->done_at = now;
-	}
-	oae_send_commit(l, a);
+	if (!oae_link_all_confirmed(l))
+		oae_await_done(l, now);
+	oae_send_commit(l, false, a);
 	oae_finish(l, now, a);
 }
 

@@ -94,7 +94,7 @@ void oae_credit_delivered(struct oae_link *l, const struct oae_hold *h)
 	credit_less(&l->granted, credit_here(h));
 }
 
-/* What a content costs, as this run cuts it. */
+/* The cost of a content, as this run cuts it. */
 static u32 credit_cost(const struct oae_link *l, const struct oae_post *p)
 {
 	u32 n = p->nslices, cut;

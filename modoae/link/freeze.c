@@ -89,7 +89,7 @@ static void freeze_begin(struct oae_link *l, enum oae_state state, u64 now,
 	l->said_blocked = false;
 	l->state = state;
 	l->close_sent = false;
-	/* What the timer has asked, nobody has answered. */
+	/* Nobody has answered the questions of the timer. */
 	if (!l->asked_at || (l->silent_at && l->silent_at < l->asked_at))
 		l->asked_at = l->silent_at ?: now;
 	l->silent_at = 0;
@@ -207,7 +207,7 @@ void oae_forget_run(struct oae_link *l, struct oae_actions *a)
 		oae_half_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	oae_hold_discard_all(l, a);
 	oae_notes(a, OAE_N_UNCONFIRMED, l->tx - l->peer_rx);
-	/* What is offered stays in its place. */
+	/* Offered contents stay in their places. */
 	l->base += l->start - l->tx;
 	l->tx = l->start;
 	l->peer_rx = l->start;
@@ -227,7 +227,7 @@ static void freeze_begin_anew(struct oae_link *l, u64 now, struct oae_actions *a
 	freeze_begin(l, OAE_SYNC_SENT, now, a);
 }
 
-/* What is in flight ends UNKNOWN. */
+/* Offers in flight end UNKNOWN. */
 static void freeze_drop_undecided(struct oae_link *l, struct oae_actions *a)
 {
 	const struct oae_lane *n;

@@ -199,7 +199,7 @@ bool oae_hold_stalled(const struct oae_link *l)
 	return true;
 }
 
-/* What is held makes progress. */
+/* Progress of the held ones: their waits begin anew. */
 static void hold_moved(struct oae_link *l, u64 now)
 {
 	l->held_at = now;

@@ -428,7 +428,7 @@ struct oae_link {
 	u64 moved_at;		/* when tx moved */
 	u64 grown_at;		/* when the peer had more of tx + 1, or it was offered */
 	u64 answered_at;	/* when an answer has last heard something new */
-	u64 stuck_at;		/* the first such one since @moved_at and @grown_at, or @stuck grew */
+	u64 stuck_at;		/* the first such one since @moved_at, @grown_at; or @stuck grew */
 	u64 ask_at;		/* last ASK, or question of the timer */
 	u64 silent_at;		/* the first one since the peer was heard, 0 none */
 	u64 held_at;		/* last progress of what is held */

@@ -115,6 +115,14 @@ static inline bool oae_post_several(const struct oae_post *p)
 	return p->kind == OAE_PACK || p->flags & OAE_POST_JOINED;
 }
 
+/* From now on the word is waited for that tx is delivered. */
+static inline void oae_await_done(struct oae_link *l, u64 now)
+{
+	l->await_done = true;
+	l->done_seq = l->tx;
+	l->done_at = now;
+}
+
 /* Is an offer refused for now, and not for good? Then what is offered again may be taken. */
 static inline bool oae_is_for_now(u16 reason)
 {
@@ -168,6 +176,7 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 			  enum oae_opcode opcode);
 void oae_complete(struct oae_actions *a, void *handle,
 		  enum oae_outcome outcome, int err);
+void oae_send_commit(struct oae_link *l, bool ask, struct oae_actions *a);
 
 /* rtt.c */
 u64 oae_pto_doubled(const struct oae_link *l, u64 t, u64 max);
@@ -271,7 +280,6 @@ void oae_offer_was_express(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a);
 void oae_offer_done(struct oae_link *l, u32 seq);
 void oae_offer_confirm(struct oae_link *l, u64 now);
-void oae_send_commit(struct oae_link *l, struct oae_actions *a);
 void oae_rcv_reflect(struct oae_link *l, const struct oae_frame *f, u64 now,
 		     struct oae_actions *a);
 void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,

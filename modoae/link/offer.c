@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the initiator offers (doc/protocol.md sections 4.1, 4.9 and 4.11): what is due again, then
+ * The offers of the initiator (doc/protocol.md sections 4.1, 4.9 and 4.11): what is due again, then
  * what waits, as far as window and credit allow. A half and an express go out alone. answer.c says
  * what becomes of it, mtu.c how long its slices are. Pure, see link.h.
  */
@@ -91,7 +91,7 @@ static void offer_begins(struct oae_link *l, struct oae_lane *n, u64 now)
 		l->grown_at = now;
 }
 
-/* What has a number is too long for a frame, or for 64: EMSGSIZE. */
+/* The content of a number is too long for a frame, or for 64: EMSGSIZE. */
 static void offer_too_long(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
@@ -558,7 +558,7 @@ void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_offer_blocked(l, now, a);
 	if (l->say_commit && l->state == OAE_OPEN && a->nsends == nsends &&
 	    !oae_link_all_confirmed(l))
-		oae_send_commit(l, a);
+		oae_send_commit(l, false, a);
 	l->say_commit = false;
 	if (l->too_long && !was)
 		oae_link_wake(l, now + 1, a);

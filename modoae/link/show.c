@@ -93,7 +93,7 @@ static void show_unanswered(const struct oae_link *l, struct oae_link_waits *w)
 	w->until = !l->down || oae_has_posts(l) ? l->asked_at + dead : 0;
 }
 
-/* What the next number waits for. False: nothing is under way. */
+/* The reason why the next number waits. False: nothing is under way. */
 static bool show_offered(const struct oae_link *l, struct oae_link_waits *w)
 {
 	const struct oae_lane *n = oae_first_lane(l);
@@ -113,7 +113,7 @@ static bool show_offered(const struct oae_link *l, struct oae_link_waits *w)
 	return true;
 }
 
-/* What the half of this end waits for. False: the peer was not asked for its half yet. */
+/* The reason why the half of this end waits. False: the peer was not asked for its half yet. */
 static bool show_half(const struct oae_link *l, struct oae_link_waits *w)
 {
 	if (l->half.state == OAE_HALF_LENT) {
