@@ -380,7 +380,8 @@ static bool pump_step_back(struct oae_link *l)
 		return false;
 	for (i = 0; i < l->naside; i++) {
 		n = oae_lane_append(l, oae_aside(l, i));
-		n->again = true;
+		/* An express that was offered has not stepped aside: it was recalled. */
+		n->again = !oae_post_express(&n->p);
 	}
 	l->naside = 0;
 	return true;

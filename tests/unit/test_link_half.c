@@ -693,6 +693,31 @@ LINK_TEST(test_aside_express)
 	assert_int_equal(sent(OAE_OFFER)->frame.seq, 2);
 }
 
+/* An express that is too long for a while was not offered yet: it comes back as it was. */
+LINK_TEST(test_aside_not_offered)
+{
+	struct oae_post p = {
+		.handle = &x, .len = 40000, .slice_max = 1000, .nslices = 40,
+		.flags = OAE_POST_EXPRESS,
+	};
+
+	port_down();
+	rcv(BUT(resolved(), f.sync.max_len = p.len, f.sync.mtu = 576));
+	post_it(&p);
+	assert_null(sent(OAE_OFFER));
+	port_down();
+	rcv(BUT(resolved(), f.sync.max_len = p.len, f.sync.mtu = 576, f.grant = 0));
+	grant = 0;
+	post_half(&h);
+	assert_int_equal(l.naside, 1);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, &h);
+	refuse(OAE_R_NO_HALF);
+	nothing_instead();
+	assert_int_equal(l.naside, 0);
+	assert_int_equal(cancel(&x), 0);
+	assert_reversed(&x, OAE_E_SIGNAL);
+}
+
 /* Frozen beside it: offered again after the half, in any case. */
 LINK_TEST(test_aside_frozen)
 {
