@@ -253,11 +253,11 @@ class Pipes(IdlePair):
 
     def test_gone_before(self):
         """One that gave up before there was another at the other end: the next two are not told."""
-        for data in None, b"":
+        for data in None, b"", b"of which nothing goes":
             a = self.pipe(self.a)
             if data is not None:
                 a.feed(data)
-            self.waits_at(self.b, 1 + (data is not None))
+            self.waits_at(self.b, 1)
             a.process.send_signal(signal.SIGINT)
             self.gave_up(a, 1, "interrupted", 0, 0)
             b = self.pipe(self.b)
@@ -310,33 +310,69 @@ class Pipes(IdlePair):
         self.assertEqual((again.end(), third.end(), bytes(third.got)), (0, 0, b"anew"), again.errors)
 
     def test_killed_before_it_heard(self):
-        """So is one that had not read what the other end began with: the next one does, in its place."""
-        a = self.pipe(self.a)
-        a.write(b"x" * 1000)
-        self.waits_at(self.b, 2)
+        """One that had not read what the other end began with: the next one does, in its place."""
+        a = self.pipe(self.a).feed(b"of which nothing goes")
+        self.waits_at(self.b, 1)
         a.process.send_signal(signal.SIGSTOP)
-        b = self.pipe(self.b)
-        wait_for(lambda: len(b.got) == 1000, "it to arrive")
+        b = self.pipe(self.b).feed(b"and back")
+        self.has_sent(self.b, 2)
         a.process.kill()
         a.process.wait()
         again = self.pipe(self.a).feed(b"anew")
-        self.gave_up(b, 1, "the peer's program died, and began again", 0, 1000)
-        third = self.pipe(self.b).feed(b"")
-        self.both_end(again, third)
-        self.assertEqual(bytes(third.got), b"anew")
+        self.both_end(again, b)
+        self.assertEqual((bytes(b.got), bytes(again.got)), (b"anew", b"and back"))
+        self.nothing_left()
 
     def test_reader_killed(self):
-        """What a reader that was killed has left is not taken for the next stream; its sender is told."""
-        a, b = self.ends()
+        """A reader is killed, whatever it has read: its sender does not take the next one for it."""
+        for data in b"", b"x" * 1000:
+            for ended in False, True:
+                self.vc = next(self.vcs)
+                a, b = self.linked_ends()
+                a.write(data)
+                if ended:
+                    a.close()
+                wait_for(lambda b=b, data=data: bytes(b.got) == data and not self.unread(self.b), "it to arrive")
+                b.process.kill()
+                b.process.wait()
+                again = self.pipe(self.b).feed(b"anew")
+                self.gave_up(a, 1, "the peer's program died, and began again", len(data), 0)
+                third = self.pipe(self.a).feed(b"for it")
+                self.both_end(again, third)
+                self.assertEqual((bytes(again.got), bytes(third.got)), (b"for it", b"anew"))
+                self.nothing_left()
+
+    def test_left_unread(self):
+        """What a reader that was killed has left is not taken for the next stream."""
+        a, b = self.linked_ends()
+        b.process.send_signal(signal.SIGSTOP)
         a.write(b"x" * 1000)
-        wait_for(lambda: len(b.got) == 1000, "it to arrive")
+        self.has_sent(self.a, 3)
         b.process.kill()
-        a.write(b"y" * 1000)
-        again = self.pipe(self.b)
-        self.gave_up(a, 1, "the peer's program died, (and began again|or read only a part)")
-        again.process.send_signal(signal.SIGINT)
-        self.gave_up(again, 1, "interrupted|the peer gave up", 0, 0)
-        self.assertEqual(bytes(again.got), b"")
+        b.process.wait()
+        again = self.pipe(self.b).feed(b"")
+        self.gave_up(a, 1, "the peer's program died, and began again", 1000, 0)
+        third = self.pipe(self.a).feed(b"anew")
+        self.both_end(again, third)
+        self.assertEqual(bytes(again.got), b"anew")
+
+    def has_sent(self, host, number):
+        """Until it has committed so many messages on this channel."""
+        wait_for(lambda: sum(link["tx"] for link in oae(host, "-j", "show").json if link["vc"] == self.vc) == number,
+                 f"{host.name} to have sent {number} messages")
+
+    def linked_ends(self):
+        """Both, when the two words with which each begins are at the other."""
+        a = self.pipe(self.a)
+        self.waits_at(self.b, 1)
+        b = self.pipe(self.b)
+
+        def quiet():
+            links = [link for host in (self.a, self.b) for link in oae(host, "-j", "show").json
+                     if link["vc"] == self.vc]
+            return len(links) == 2 and all(link["rx"] >= 2 and not link["unread"] for link in links)
+        wait_for(quiet, "both to have heard of each other")
+        return a, b
 
     def test_down(self):
         """The link is down: it is reversed, and said."""
@@ -413,21 +449,26 @@ class Pipes(IdlePair):
     def test_hostile(self):
         """Heads that no end would send: it gives up, or drops them; it writes nothing of them."""
         mine = 0x1234
-        for messages, said in (
-                ([head(DATA, 0, 7) + b"no beginning", head(PIPE, OPEN, mine), head(END, 0, mine)], None),
-                ([head(PIPE, OPEN, mine), head(DATA, 5, mine) + b"a gap"], "a part of the peer's stream is missing"),
-                ([head(PIPE, OPEN, mine), head(END, 5, mine)], "a part of the peer's stream is missing"),
-                ([head(PIPE, OPEN, mine), head(END, OPEN, mine)], "a part of the peer's stream is missing"),
-                ([head(STOP, 0, mine), head(PIPE, OPEN, mine), head(STOP, 0, mine),
-                  head(PIPE, OPEN, 7), head(STOP, 0, mine), head(END, 0, 7)], None),
-                ([head(DATA, 0, 0) + b"of nobody", head(PIPE, OPEN, mine), head(END, 0, mine)], None),
-                ([head(DONE, 0, 9), head(PIPE, OPEN, mine), head(END, 0, mine)], None),
-                ([head(BEGIN, 5, mine)], "messages that are of no pipe [^\n]*")):
-            with self.subTest(messages=messages):
+        for before, after, said in (
+                ([head(DATA, 0, 7) + b"no beginning"], [head(END, 0, mine)], None),
+                ([], [head(DATA, 5, mine) + b"a gap"], "a part of the peer's stream is missing"),
+                ([], [head(END, 5, mine)], "a part of the peer's stream is missing"),
+                ([], [head(END, OPEN, mine)], "a part of the peer's stream is missing"),
+                ([], [head(PIPE, 0, 7)], "the peer's program died, and began again"),
+                ([], [head(STOP, 0, mine)], "the peer gave up"),
+                ([head(STOP, 0, 7), head(PIPE, 0, 7), head(STOP, 0, 7), head(STOP, 0, 7)],
+                 [head(STOP, 0, 7), head(PIPE, 9, 7), head(END, 0, mine)], None),
+                ([head(PIPE, 0, mine), head(DATA, 0, mine) + b"not linked", head(END, 0, mine)],
+                 [head(END, 0, mine)], None),
+                ([head(DATA, 0, 0) + b"of nobody", head(PIPE, 9, 7)], [head(END, 0, mine)], None),
+                ([head(DONE, 0, 9)], [head(END, 0, mine)], None),
+                ([head(BEGIN, 5, mine)], [], "messages that are of no pipe [^\n]*")):
+            with self.subTest(before=before, after=after):
                 b = self.pipe(self.b).feed(b"")
-                with self.file(self.a, nonblock=True) as file:
+                with self.file(self.a) as file:
                     file.set_options(queue=64)
-                    for message in messages:
+                    stream = HEAD.unpack(file.read())[2]
+                    for message in [*before, head(PIPE, stream, mine), *after]:
                         file.write(message)
                     if said:
                         self.gave_up(b, 1, said, 0, 0)

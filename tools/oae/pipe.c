@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * oae pipe: a stream of bytes each way through the rings of a link, as nc. Each end says
- * PIPE, DATA and END of stream.h, or STOP; a stream that an earlier program has left unread is
- * dropped.
+ * PIPE, DATA and END of stream.h, or STOP. It answers the other's PIPE with one that names that
+ * stream. An end that is named knows that the other has read its PIPE: they are linked, and only
+ * then a byte goes. So what is of another stream is for an earlier program, and is dropped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +53,8 @@ struct pipe {
 	int fd;
 	struct oae_rings *r;
 	uint64_t id, peer_id;		/* 0: it has not said PIPE */
-	uint64_t refused;		/* a stream whose sender was told that nobody reads it */
+	uint64_t named;			/* the stream that this end's last PIPE names */
+	bool linked;			/* the other end's PIPE names this one's stream */
 	size_t record;			/* bytes of a DATA; 0: PIPE is not committed */
 	uint64_t sent, committed;	/* bytes of standard input */
 	uint64_t got, written;		/* bytes from the peer */
@@ -212,6 +214,21 @@ static bool say(struct pipe *x, enum stream_kind kind, uint64_t id, uint64_t num
 	return !oae_ring_publish(x->r, oae_ring_link(x->r), STREAM_HEAD, 0);
 }
 
+/* True: PIPE names the stream that this end has heard of. */
+static bool answer(struct pipe *x)
+{
+	if (!x->peer_id || x->named == x->peer_id || !say(x, STREAM_PIPE, x->id, x->peer_id))
+		return false;
+	x->named = x->peer_id;
+	return true;
+}
+
+/* Does standard input go to the peer yet, and still? */
+static bool reads(const struct pipe *x)
+{
+	return x->record && x->linked && x->named == x->peer_id && !x->in_ended;
+}
+
 /* What is there on standard input, from where it is read into the ring. True: it moved. */
 static bool from_stdin(struct pipe *x)
 {
@@ -219,7 +236,7 @@ static bool from_stdin(struct pipe *x)
 	unsigned char *room;
 	ssize_t n;
 
-	if (x->in_ended || !x->record)
+	if (!reads(x))
 		return false;
 	room = oae_ring_reserve(x->r, x->record);
 	if (!room)
@@ -294,24 +311,27 @@ static bool is_under_way(const struct pipe *x)
 
 /* --- from the peer ---------------------------------------------------------------- */
 
-/* Not of this stream: of a program that was killed, or whose reader was. */
-static void drop(struct pipe *x, const struct stream_head *h)
+/* A PIPE that names another stream than this end's is for an earlier program. */
+static void hear_pipe(struct pipe *x, const struct stream_head *h)
 {
-	if (h->kind == STREAM_DONE || h->kind == STREAM_STOP || h->id == x->refused)
+	if (h->number && h->number != x->id)
 		return;
-	x->refused = h->id;
-	say(x, STREAM_DONE, h->id, ECANCELED);
+	if (x->linked && h->id != x->peer_id) {
+		give_up(x, EXIT_LOCAL, EPROTO, "the peer's program died, and began again");
+		return;
+	}
+	x->peer_id = h->id;
+	x->linked |= h->number;
 }
 
 /*
- * The other end gives up. One that had not heard of this end's stream, nor sent a byte, was there
- * before this program, and the next one there is waited for.
+ * The other end gives up. One that had not heard of this end's stream was there before this
+ * program, and the next one there is waited for.
  */
 static void hear_stop(struct pipe *x, const struct stream_head *h)
 {
-	if (h->number != x->id && !x->got) {
+	if (h->number != x->id && !x->linked) {
 		x->peer_id = 0;
-		x->out_ended = false;
 		return;
 	}
 	x->peer_gone = true;
@@ -320,17 +340,17 @@ static void hear_stop(struct pipe *x, const struct stream_head *h)
 
 static void hear(struct pipe *x, const struct stream_head *h, const unsigned char *data, size_t len)
 {
-	if (h->kind == STREAM_PIPE && (x->got || x->out_ended)) {
-		give_up(x, EXIT_LOCAL, EPROTO, "the peer's program died, and began again");
-	} else if (h->kind == STREAM_PIPE) {
-		x->peer_id = h->id;
+	if (h->kind == STREAM_PIPE) {
+		hear_pipe(x, h);
 	} else if (h->kind == STREAM_DONE && h->id == x->id) {
 		x->peer_gone = true;
-		give_up(x, EXIT_LOCAL, ECANCELED, "the peer's program died, or read only a part");
+		give_up(x, EXIT_LOCAL, ECANCELED, "the peer's program is no oae pipe");
 	} else if (h->id != x->peer_id || !x->peer_id) {
-		drop(x, h);
+		return;
 	} else if (h->kind == STREAM_STOP) {
 		hear_stop(x, h);
+	} else if (!x->linked) {
+		return;
 	} else if (h->number != x->got || x->out_ended) {
 		give_up(x, EXIT_LOCAL, EPROTO, "a part of the peer's stream is missing");
 	} else if (h->kind == STREAM_END) {
@@ -447,7 +467,7 @@ static void look(struct pipe *x, const struct args *a)
 /* Until something may move, for a moment. */
 static void doze(struct pipe *x)
 {
-	bool reads = x->record && !x->in_ended, room = reads && oae_ring_reserve(x->r, x->record);
+	bool more = reads(x), room = more && oae_ring_reserve(x->r, x->record);
 	unsigned int what = x->left ? 0 : OAE_RING_DATA;
 	struct pollfd p[3] = {
 		{ .fd = x->fd, .events = POLLRDBAND },
@@ -457,11 +477,11 @@ static void doze(struct pipe *x)
 	int found;
 
 	if (!room && !x->left) {
-		what |= reads ? OAE_RING_ROOM : OAE_RING_OUTCOME;
+		what |= more ? OAE_RING_ROOM : OAE_RING_OUTCOME;
 		found = oae_ring_wait(x->r, what, x->record, TICK_MS);
 	} else {
 		/* Poll knows of room in half of the ring only, and of no outcome. */
-		what |= reads && !room ? OAE_RING_ROOM : 0;
+		what |= more && !room ? OAE_RING_ROOM : 0;
 		p[0].events |= what & OAE_RING_DATA ? POLLIN : 0;
 		p[0].events |= what & OAE_RING_ROOM ? POLLOUT : 0;
 		found = what ? oae_ring_arm(x->r, what, x->record) : 0;
@@ -478,11 +498,12 @@ static void run(struct pipe *x, const struct args *a)
 	bool moved;
 
 	x->moved = now_ns();
-	say(x, STREAM_PIPE, x->id, STREAM_OPEN);
+	say(x, STREAM_PIPE, x->id, 0);
 	while (!x->status && !is_done(x)) {
 		moved = outcomes(x);
 		moved |= from_peer(x);
 		moved |= to_stdout(x);
+		moved |= !x->status && answer(x);
 		moved |= !x->status && from_stdin(x);
 		if (moved)
 			x->moved = now_ns();

@@ -6,9 +6,9 @@
  *	DATA	number: where in the stream its bytes stand
  *	END	number: all bytes that have come: the end mark; STREAM_OPEN: it is given up
  *	DONE	back: number is 0, or the errno for which it was not kept
- *	PIPE	instead of BEGIN: of oae pipe; number: STREAM_OPEN
- *	STOP	instead of END: of oae pipe, which gives up; number: the stream of the other end, 0
- *		if it has not heard of one
+ *	PIPE	instead of BEGIN: of oae pipe; number: the stream of the other end, 0 if it has not
+ *		heard of one
+ *	STOP	instead of END: of oae pipe, which gives up; number: likewise
  *
  * Each begins with a head, and all but DATA are no more than it. A stream is named by
  * a random number, so that what an earlier one has left unread is not taken for this one.
