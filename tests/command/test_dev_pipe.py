@@ -356,6 +356,27 @@ class Pipes(IdlePair):
         self.both_end(again, third)
         self.assertEqual(bytes(again.got), b"anew")
 
+    def test_next_is_early(self):
+        """The next one begins before this end has seen that all is committed: it is not this end's."""
+        a, b = self.linked_ends()
+        a.write(b"x").close()
+        self.has_sent(self.a, 4)
+        self.addCleanup(self.cable.mend)
+        self.cable.cut()
+        b.close()
+        wait_for(lambda: any(link["offer"] != "NONE" for link in oae(self.b, "-j", "show").json
+                             if link["vc"] == self.vc), "the end to be under way")
+        b.process.send_signal(signal.SIGSTOP)
+        self.cable.mend()
+        self.both_end(a)
+        again = self.pipe(self.a).feed(b"anew")
+        self.has_sent(self.a, 5)
+        b.process.send_signal(signal.SIGCONT)
+        self.both_end(b)
+        third = self.pipe(self.b).feed(b"")
+        self.both_end(again, third)
+        self.assertEqual((bytes(b.got), bytes(third.got)), (b"x", b"anew"))
+
     def has_sent(self, host, number):
         """Until it has committed so many messages on this channel."""
         wait_for(lambda: sum(link["tx"] for link in oae(host, "-j", "show").json if link["vc"] == self.vc) == number,
