@@ -60,6 +60,7 @@ struct pipe {
 	uint64_t got, written;		/* bytes from the peer */
 	bool in_ended, out_ended;	/* END is staged, END was heard */
 	bool peer_gone;			/* it has said that it reads no more */
+	unsigned int gone;		/* GONE, when nothing moved */
 	bool failed;			/* a transaction was not committed: no more are counted */
 	const unsigned char *data;	/* the DATA that is being written */
 	size_t left;
@@ -437,11 +438,10 @@ static void progress(struct pipe *x, bool last)
 		(unsigned long long)x->written, last ? "\n" : "");
 }
 
-/* What happens to the link, and whether too little does. */
+/* What happens here, and whether too little does. */
 static void look(struct pipe *x, const struct args *a)
 {
 	unsigned long long now = now_ns();
-	struct oae_status status;
 
 	if (interrupted())
 		give_up(x, EXIT_LOCAL, EINTR, "interrupted");
@@ -454,11 +454,13 @@ static void look(struct pipe *x, const struct args *a)
 		give_up_output(x, EPIPE);
 	if (!a->quiet)
 		progress(x, false);
-	if (!x->record || oae_status(x->fd, &status) || !(status.events & GONE))
-		return;
-	if (status.events & OAE_EVENT_DEAD)
+}
+
+static void give_up_gone(struct pipe *x)
+{
+	if (x->gone & OAE_EVENT_DEAD)
 		give_up(x, EXIT_LOCAL, ENODEV, "the port is gone");
-	else if (status.events & OAE_EVENT_PEER_NEW)
+	else if (x->gone & OAE_EVENT_PEER_NEW)
 		give_up(x, EXIT_LOCAL, ECONNRESET, "the peer's end died, and is a new one");
 	else
 		give_up(x, EXIT_LOCAL, EPIPE, "the link was closed");
@@ -470,10 +472,11 @@ static void doze(struct pipe *x)
 	bool more = reads(x), room = more && oae_ring_reserve(x->r, x->record);
 	unsigned int what = x->left ? 0 : OAE_RING_DATA;
 	struct pollfd p[3] = {
-		{ .fd = x->fd, .events = POLLRDBAND },
+		{ .fd = x->gone ? -1 : x->fd, .events = POLLRDBAND },
 		{ .fd = room ? x->in.fd : -1, .events = POLLIN },
 		{ .fd = x->left ? x->out.fd : -1, .events = POLLOUT },
 	};
+	struct oae_status status;
 	int found;
 
 	if (!room && !x->left) {
@@ -485,12 +488,15 @@ static void doze(struct pipe *x)
 		p[0].events |= what & OAE_RING_DATA ? POLLIN : 0;
 		p[0].events |= what & OAE_RING_ROOM ? POLLOUT : 0;
 		found = what ? oae_ring_arm(x->r, what, x->record) : 0;
-		if (!found && poll(p, 3, TICK_MS) > 0 && p[0].revents & (POLLRDBAND | POLLHUP))
-			x->looked = 0;
+		if (!found)
+			poll(p, 3, TICK_MS);
 		oae_ring_disarm(x->r);
 	}
 	if (found < 0 && errno != EINTR)
 		give_up_local(x, errno, "the ring");
+	/* Nothing of before that may be left unread. */
+	if (x->record && !oae_status(x->fd, &status))
+		x->gone = status.events & GONE;
 }
 
 static void run(struct pipe *x, const struct args *a)
@@ -510,6 +516,8 @@ static void run(struct pipe *x, const struct args *a)
 		moved |= !x->status && from_stdin(x);
 		if (moved)
 			x->moved = now_ns();
+		else if (x->gone && !x->left)
+			give_up_gone(x);
 		else if (!x->status && !is_done(x))
 			doze(x);
 		look(x, a);
