@@ -16,7 +16,7 @@ from oaetest import loaded, wait_for
 from patience import SLOW
 from topology import OneCable
 
-TIME = float(os.environ.get("TIME", "10"))
+TIME = float(os.environ.get("TIME", "5"))
 SOURCES = ("ringfuzz", "ringfuzz_do", "ringfuzz_watch", "devfuzz_values", "devfuzz_chaos")
 # What may fail every time.
 HARD = ("lend", "mremap", "mlock")

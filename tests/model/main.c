@@ -10,7 +10,7 @@
 
 #define MAX_JOBS	160
 #define SEED		1
-#define NEAR		50000		/* states, from the beginning on, in which all may happen */
+#define NEAR		25000		/* states, from the beginning on, in which all may happen */
 
 struct job {
 	const char *name;
