@@ -437,6 +437,15 @@ static void answers_often(unsigned int n)
 	}
 }
 
+/* A link anew, whose offer makes no progress for so many halves of a probe timeout. */
+static void stuck_for(void **state, unsigned int halves)
+{
+	open_link(state);
+	cfg.stall_min = PTO;
+	post(&x, 3, 0);
+	answers_often(halves);
+}
+
 /* Answers come, and nothing of what is offered moves: freeze 16 PTO after the first. */
 LINK_TEST(test_no_progress)
 {
@@ -451,10 +460,7 @@ LINK_TEST(test_no_progress)
 
 	/* More is there; it is offered anew; another number is the next. */
 	for (what = 0; what < 4; what++) {
-		open_link(state);
-		cfg.stall_min = PTO;
-		post(&x, 3, 0);
-		answers_often(31);
+		stuck_for(state, 31);
 		if (what == 0)
 			rcv(BUT(answer(OAE_ACK), f.have = 5, f.map = ~0U));
 		if (what == 1) {
@@ -474,10 +480,7 @@ LINK_TEST(test_no_progress)
 	}
 
 	/* Who stood still has seen nothing of it. */
-	open_link(state);
-	cfg.stall_min = PTO;
-	post(&x, 3, 0);
-	answers_often(20);
+	stuck_for(state, 20);
 	fire_at(now + 40 * PTO);
 	assert_int_equal(l.state, OAE_OPEN);
 	answers_often(9);
@@ -486,10 +489,7 @@ LINK_TEST(test_no_progress)
 	assert_int_equal(l.state, OAE_SYNC_SENT);
 
 	/* Nor has who hears nothing since there was more. */
-	open_link(state);
-	cfg.stall_min = PTO;
-	post(&x, 3, 0);
-	answers_often(20);
+	stuck_for(state, 20);
 	rcv(BUT(answer(OAE_ACK), f.have = 5, f.map = ~0U));
 	for (what = 0; what < 20; what++)
 		fire_at(now + PTO);

@@ -48,7 +48,7 @@ WINDOW_TEST(test_close_computing)
 	assert_non_null(sent(OAE_SYNC));
 }
 
-/* What was under way when a link that closes freezes is reversed as it resolves. */
+/* A link that closes and freezes reverses its offers as it resolves. */
 WINDOW_TEST(test_close_froze)
 {
 	post_some(1, 2);

@@ -507,7 +507,7 @@ static void run(struct pipe *x, const struct args *a)
 	say(x, STREAM_PIPE, x->id, 0);
 	while (!x->status && !is_done(x)) {
 		moved = outcomes(x);
-		/* What is behind that is of the next program. */
+		/* The messages behind that are the next program's. */
 		if (is_done(x))
 			break;
 		moved |= from_peer(x);
