@@ -337,6 +337,17 @@ bool m_spent(const struct m_world *w, unsigned int to, const struct m_frame *f)
 	return f->dst == l->ltag ? l->state == OAE_OPEN : !may_forget(w);
 }
 
+/* All that it brings is COMMIT, however long ago its number was committed. */
+static void reduce_committed(const struct oae_link *l, struct m_frame *f)
+{
+	*f = (struct m_frame){
+		.opcode = OAE_REFLECT, .src = f->src, .dst = f->dst, .seq = l->tx,
+		.tx = f->tx, .rx = f->rx, .grant = f->grant,
+	};
+	if (oae_dist(l->peer_rx, f->rx) < 0)
+		f->rx = oae_dist(l->peer_rx, l->tx) > 0 ? l->peer_rx : l->tx - 1;
+}
+
 /* Of a frame of this run, only what is new of its counters is looked at. */
 static void reduce_counters(const struct m_scenario *sc, const struct oae_link *l,
 			    struct m_frame *f)
@@ -345,7 +356,11 @@ static void reduce_counters(const struct m_scenario *sc, const struct oae_link *
 		f->grant = sc->rcvbuf ? 0 : M_PLENTY;
 	if (oae_dist(l->rx, f->tx) < 0)
 		f->tx = l->rx - l->unseen;
-	if (!sc->most && oae_dist(l->peer_rx, f->rx) < 0 && !committed_again(l, f))
+	if (committed_again(l, f)) {
+		reduce_committed(l, f);
+		return;
+	}
+	if (!sc->most && oae_dist(l->peer_rx, f->rx) < 0)
 		f->rx = l->peer_rx;
 	if (all_said(sc, l, f))
 		*f = (struct m_frame){
