@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Congestion control (doc/protocol.md section 4.11): how many frames with a content may be
- * under way. Pure, see link.h.
+ * Congestion control (doc/architecture.md, *How much is under way*; what the peer relies on is in
+ * doc/protocol.md section 4.11): how many frames with a content may be under way. Pure, see
+ * link.h.
  *
  * The algorithm is AIMD in frames: slow start, then one frame more with each round trip; as TCP
  * Veno does (Fu and Liew, 2003), with every other one while frames of this link wait in queues. A

@@ -191,7 +191,8 @@ void oae_rtt_guess(struct oae_link *l, u64 rtt);
  *
  * Derived from the measured round trip, within the knobs but never less than two round
  * trips, and doubled with each failure since the last progress. After many failures it exceeds
- * the knobs, since the round trip may be longer than any measured (protocol 4.4).
+ * the knobs, since the round trip may be longer than any measured (architecture.md,
+ * *When an answer is late*).
  */
 static inline u64 oae_pto(const struct oae_link *l)
 {

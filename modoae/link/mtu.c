@@ -2,7 +2,8 @@
 /*
  * What a path carries (doc/protocol.md section 4.17): the smaller of what the ports at both ends
  * say, or less, if frames of that length do not get through. That is asked by frames of several
- * lengths, as RFC 8899 has it. Pure, see link.h.
+ * lengths, as RFC 8899 has it; when, and of which, is in doc/architecture.md, *What a path
+ * carries*. Pure, see link.h.
  *
  * Each size is asked by two ASK, a long one and a short one behind it. The answer to the short
  * one says whether the long one was heard, so that no time is waited for.

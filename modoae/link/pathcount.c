@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Which questions of this end went by the path in use, and which of them were lost, by their
- * numbers (doc/protocol.md section 4.14, *Loss*); pathloss.c judges that. Pure, see path.h.
+ * numbers (doc/architecture.md, *Which path an end chooses*); pathloss.c judges that. Pure, see
+ * path.h.
  *
  * An end judges the path that it asks by, from what the answers say: no frame is lost as long as
  * an answer may still say that it was heard. Each answer tells of OAE_NUMBER_MAP numbers and one.

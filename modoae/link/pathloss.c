@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a path loses (doc/protocol.md section 4.14, *Loss*): when is it so much that
+ * What a path loses (doc/architecture.md, *Which path an end chooses*): when is it so much that
  * another one is better? Pure, see pathloss.h.
  *
  * Page's test (CUSUM) of "one frame of 2000 is lost" (q = 0.05 %) against "one of 200"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a path loses (doc/protocol.md section 4.14, *Loss*): a path that is up and is
+ * What a path loses (doc/architecture.md, *Which path an end chooses*): a path that is up and is
  * answered, and loses a frame in two hundred, is to be found. Pure; pathloss.c.
  */
 #ifndef OAE_PATHLOSS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The round trip, and the probe timeout that follows from it (doc/protocol.md section 4.4). Pure,
- * see link.h.
+ * The round trip, and the probe timeout that follows from it (doc/architecture.md, *When an answer
+ * is late*). Pure, see link.h.
  */
 #include "link_int.h"
 

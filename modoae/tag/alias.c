@@ -474,7 +474,7 @@ static int path_rank_one(struct oae_tag *tag, unsigned int i, enum oae_path_rank
  * @rank: enum oae_path_rank
  *
  * Kept as long as the tag is. It counts for what this end asks, from the next event of the
- * timer on; see protocol 4.14, *Rank*.
+ * timer on; see architecture.md, *Which path an end chooses*.
  *
  * Context: any but hard interrupts; under rcu_read_lock(); takes tag->lock.
  *

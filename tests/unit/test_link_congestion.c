@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Congestion control (doc/protocol.md section 4.11): how many frames with a content are under
- * way, how that number grows, and what a loss leaves of it. A guess that was wrong is in
+ * Congestion control (doc/architecture.md, How much is under way): how many frames with a content
+ * are under way, how that number grows, and what a loss leaves of it. A guess that was wrong is in
  * test_link_overtaken.c.
  */
 #include "one_window.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a path carries (doc/protocol.md 4.17): when it is asked, by which frames, and what
- * becomes of what is too long.
+ * What a path carries (doc/protocol.md 4.17, and doc/architecture.md): when it is asked, by which
+ * frames, and what becomes of what is too long.
  */
 #include "one_window.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What was taken to be lost had only been overtaken (doc/protocol.md section 4.11): the window is
- * what it was, and more numbers have to be heard before the next is lost.
+ * What was taken to be lost had only been overtaken (doc/architecture.md, How much is under way):
+ * the window is what it was, and more numbers have to be heard before the next is lost.
  */
 #include "one_window.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which questions went by a path, and which of them were lost, as answers say (doc/protocol.md
- * section 4.14, Loss). Whether there are too many is tested in test_path_loss.c.
+ * Which questions went by a path, and which of them were lost, as answers say
+ * (doc/architecture.md, Which path an end chooses). Whether there are too many is tested in
+ * test_path_loss.c.
  */
 #include "one_window.h"
 #include "../../modoae/link/conn.h"
