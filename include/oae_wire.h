@@ -91,7 +91,7 @@ enum oae_kind {
 
 enum oae_reason {
 	OAE_R_NONE	= 0,
-	OAE_R_BUSY	= 1,	/* the end closes, or settles */
+	OAE_R_BUSY	= 1,	/* the end settles */
 	/* 2 is free */
 	OAE_R_NO_HALF	= 3,	/* swap: no half posted here */
 	OAE_R_CONFLICT	= 4,	/* verb: the words are reserved */

@@ -179,7 +179,7 @@ local REASONS = {
 }
 local REASON_MAX = 12
 local REASON_TEXT = {
-	[0] = "no reason", "I close or settle, and take nothing now", nil, "no half posted here",
+	[0] = "no reason", "I settle, and take nothing now", nil, "no half posted here",
 	"the words are reserved", "larger than I take", "I do not serve this kind",
 	"you are not accepted", "no room for a link", "no such region", "words behind its end",
 	"not permitted", "malformed request",
@@ -1416,7 +1416,8 @@ end
 BODY[SYNC_ACK] = sync_body
 
 BODY[CLOSE] = function(_, h)
-	return h.reason == 0 and "I close" or
+	return h.reason == 0 and format("I close, and take nothing above #%d%s", h.seq,
+					has(h.flags, LAST) and "; all of mine is decided" or "") or
 	       "you are turned away, " .. (REASONS[h.reason] or "reason " .. h.reason)
 end
 BODY[CLOSE_ACK] = function()

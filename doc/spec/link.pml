@@ -73,11 +73,8 @@ byte turn;			/* calm: 1 + the end whose timer may fire */
 #define awaits()	(L.state == OPEN && (L.offer[0].state == OFFER_OUT || L.await_done))
 /* A failure noticed at an OPEN end, whatever it is. */
 #define failing()	(awaits() || hold_stalls())
-/*
- * What waits for a number that was refused waits for READY of this end; or, if it closes,
- * for the peer to hear of that.
- */
-#define blocks(n)	(refused(n) && (L.ready_due || (L.closing && !L.peer_closing)))
+/* What waits for a number that was refused waits for READY of this end. */
+#define blocks(n)	(refused(n) && L.ready_due)
 #define stalls_from(n, above) (held(n) || (!blocks(n) && (above)))
 #if WINDOW == 1
 #define stalls()	held(0)
@@ -330,8 +327,6 @@ inline event()
 		drop_next();
 		half_drop();
 		L.closing = 1;
-		L.ready_due = 0;
-		L.credit_due = 0;
 		if
 		:: !L.peer_inc || L.down -> ending = 1
 		:: else
@@ -545,8 +540,8 @@ inline choose()
 		ev = EV_RETRY_HALF
 	:: timer() && L.state == OPEN && !L.close_sent &&
 	   (calm -> L.asked : PROBE) && ODDS(timers) -> ev = EV_PROBE
-	:: timer() && L.state == OPEN && L.close_sent && !close_waits() &&
-	   ODDS(timers) -> ev = EV_CLOSE_AGAIN
+	:: timer() && L.state == OPEN && L.close_sent && ODDS(timers) ->
+		ev = EV_CLOSE_AGAIN
 	:: !crowded() && deads < DEAD && !calm && ODDS(dead) &&
 	   ((frozen() && (!L.down || has_posts())) ||
 	    (L.state == OPEN && L.asked) || awaits()) -> ev = EV_DEAD

@@ -288,8 +288,8 @@ typedef end {
 	bit down;
 	bit asked;			/* asked and unanswered */
 	bit closing;			/* closed here */
-	bit close_sent;
-	bit peer_closing;
+	unsigned close_sent : 2;	/* CLOSE in this run: 1 sent, 2 with LAST */
+	unsigned peer_closing : 2;	/* the same of the peer */
 	bit await_done;
 	bit last_express;		/* rx was an express */
 	bit unseen;			/* and the peer was not seen to commit it */
@@ -367,6 +367,17 @@ byte me;
 #endif
 #define parked(n)	(L.offer[n].state == OFFER_PARKED)
 #define held(n)		(L.hold[n].state == HOLD_HELD)
+/* Is all held up to this one? */
+#if WINDOW == 1
+#define firm(n)		held(0)
+#elif WINDOW == 2
+#define firm(n)		(held(0) && ((n) < 1 || held(1)))
+#elif WINDOW == 3
+#define firm(n)		(held(0) && ((n) < 1 || held(1)) && ((n) < 2 || held(2)))
+#else
+#define firm(n)		(held(0) && ((n) < 1 || held(1)) && ((n) < 2 || held(2)) && \
+			 ((n) < 3 || held(3)))
+#endif
 #define refused(n)	(L.hold[n].state == HOLD_REFUSED)
 
 /* Of two crossing halves the one of the senior stands. */

@@ -360,7 +360,7 @@ inline refuse(why, asked_for)
 	L.hold[n].reason = why;
 	L.hold[n].said = asked_for;
 	if
-	:: (why == BUSY || why == CONFLICT) && !L.closing -> L.ready_due = 1
+	:: why == BUSY || why == CONFLICT -> L.ready_due = 1
 	:: else
 	fi;
 	if
@@ -379,23 +379,21 @@ inline begin_content()
 	hold_reset(n);
 	L.asks = 0;
 	count_gathered();
-	/* Who closes takes nothing new. */
-	k = !L.closing;
+	k = 1;
 	if
-	:: k && (is_half(1 - me, f_id) || is_verb(1 - me, f_id)) -> heard_content(f_id)
+	:: is_half(1 - me, f_id) || is_verb(1 - me, f_id) -> heard_content(f_id)
 	:: else
 	fi;
 	if
-	:: k && is_half(1 - me, f_id) -> half_lend()
+	:: is_half(1 - me, f_id) -> half_lend()
 	:: else
 	fi;
 	if
-	:: is_half(1 - me, f_id) && !k -> refuse(NO_HALF, !(L.closing && unasked))
-	:: is_verb(1 - me, f_id) && k && for_good -> refuse(RANGE, 1)
-	:: is_verb(1 - me, f_id) && k && !for_good && for_now -> refuse(CONFLICT, 1)
-	:: (is_verb(1 - me, f_id) && !k) || (is_message(1 - me, f_id) && !(k && !for_now)) ->
-		refuse(BUSY, !unasked)
-	:: is_message(1 - me, f_id) && k && !for_now && !was_granted() ->
+	:: is_half(1 - me, f_id) && !k -> refuse(NO_HALF, 1)
+	:: is_verb(1 - me, f_id) && for_good -> refuse(RANGE, 1)
+	:: is_verb(1 - me, f_id) && !for_good && for_now -> refuse(CONFLICT, 1)
+	:: is_message(1 - me, f_id) && for_now -> refuse(BUSY, !unasked)
+	:: is_message(1 - me, f_id) && !for_now && !was_granted() ->
 		/* Dropped, and honest ends do not offer it. */
 		assert(GRANT)
 	:: else ->
@@ -415,6 +413,8 @@ inline begin_content()
 #define in_window()	(in_ == 1 || (in_ > 1 && in_ <= L.window && !f_flag &&	\
 				      (!f_id || is_message(1 - me, f_id))))
 
+/* Who closes: what was held then can be committed, and nothing else comes. */
+#define stopped(n)	(L.closing && !firm(n))
 #define void_here(n)	(held(n) && !L.hold[n].id)
 /* Nothing has taken its place. */
 #define absorbed(n)	(f_id && void_here(n) && BREAK_RULE != 10)
@@ -449,8 +449,8 @@ inline rcv_offer()
 			send_own(REFLECT, 0, f_seq, L.last_id, 0)
 		:: else
 		fi
-	:: in_ != 0 && (!in_window() || absorbed(n))
-	:: in_ != 0 && in_window() && !absorbed(n) ->
+	:: in_ != 0 && (!in_window() || stopped(n) || absorbed(n))
+	:: in_ != 0 && in_window() && !stopped(n) && !absorbed(n) ->
 		if
 		:: f_op == OFFER && is_new(n) -> begin_content()
 		:: f_op == ASK && (L.hold[n].state == HOLD_NONE || (!f_id && !void_here(n))) ->
@@ -1138,7 +1138,7 @@ inline rcv_ready()
 inline rcv_commit()
 {
 	if
-	:: f_blocked -> L.credit_due = (!L.granted && !L.closing)
+	:: f_blocked -> L.credit_due = !L.granted
 	:: else
 	fi;
 	if
@@ -1528,41 +1528,106 @@ inline close_drop()
 	fi
 }
 
-/* Who closes says so at once: what is held may wait for what it refused. */
-#define close_waits()	(L.peer_closing && any(held))
+/* Is all that this end has offered decided, and its delivery known? */
+#define close_done()	(!L.nlanes && confirmed())
+#define close_says()	(close_done() -> 2 : 1)
 
-/* First what is in flight ends. */
+/* Up to where is all held? Nothing above that is taken in this run. */
+inline hold_stop()
+{
+	n = 0;
+	do
+	:: n < WINDOW ->
+		if
+		:: firm(n)
+		:: else -> hold_reset(n)
+		fi;
+		n++
+	:: else -> break
+	od;
+	n = 0;
+	do
+	:: n < WINDOW && held(n) -> n++
+	:: else -> break
+	od;
+	in_ = L.rx + n
+}
+
+inline close_say()
+{
+	k = (L.close_sent == close_says());
+	L.close_sent = close_says();
+	hold_stop();
+	send(CLOSE, L.close_sent == 2, in_, 0);
+	/* The peer may be in another run by now. */
+	if
+	:: k -> send_sync(SYNC, L.peer_ltag)
+	:: else
+	fi;
+	L.asked = (L.asked || k || L.close_sent == 2)
+}
+
 inline close_step()
 {
 	if
-	:: closes_now() ->
-		if
-		:: L.nlanes || close_waits()
-		:: else ->
-			if
-			:: !confirmed() && L.await_done && L.done_seq == L.tx
-			:: !confirmed() && !(L.await_done && L.done_seq == L.tx) ->
-				L.await_done = 1;
-				L.done_seq = L.tx;
-				send_commit()
-			:: confirmed() && L.peer_closing ->
-				send(CLOSE_ACK, 0, 0, 0);
-				ending = 1
-			:: confirmed() && !L.peer_closing &&
-			   (!L.close_sent || close_again) ->
-				L.close_sent = 1;
-				L.asked = 1;
-				send(CLOSE, 0, 0, 0);
-				/* The peer may be in another run by now. */
-				if
-				:: close_again -> send_sync(SYNC, L.peer_ltag)
-				:: else
-				fi
-			:: else
-			fi
-		fi
+	:: closes_now() && !L.nlanes && !confirmed() &&
+	   !(L.await_done && L.done_seq == L.tx) ->
+		L.await_done = 1;
+		L.done_seq = L.tx;
+		send_commit()
+	:: else
+	fi;
+	if
+	:: closes_now() && L.peer_closing == 2 && close_done() && !any(held) ->
+		send(CLOSE_ACK, 0, 0, 0);
+		ending = 1
+	:: closes_now() && !(L.peer_closing == 2 && close_done() && !any(held)) &&
+	   L.closing && (close_again || L.close_sent != close_says()) ->
+		close_say()
 	:: else
 	fi
+}
+
+/* The peer takes nothing above this number: it is reversed, and nothing takes its place. */
+inline close_cut(seq)
+{
+	n = L.nlanes;
+	do
+	:: L.tx + n > seq ->
+		n--;
+		if
+		:: n < L.given ->
+			credit_void(L.tx + 1 + n);
+			L.given--
+		:: else
+		fi;
+		if
+		:: content(n) -> offer_drop(n)
+		:: !content(n) && L.offer[n].recalled ->
+			reversed(L.offer[n].id);
+			lane_clear(n)
+		:: else -> lane_clear(n)
+		fi
+	:: else -> break
+	od
+}
+
+inline rcv_close()
+{
+	/* It holds what was offered in this run, and all that is committed. */
+	assert(f_seq >= L.tx && f_seq <= L.tx + L.given);
+	if
+	:: !L.peer_closing ->
+		drop_next();
+		half_drop()
+	:: else
+	fi;
+	if
+	:: f_flag -> L.peer_closing = 2
+	:: !f_flag && !L.peer_closing -> L.peer_closing = 1
+	:: else
+	fi;
+	close_cut(f_seq)
 }
 
 /* --- a frame, section 3 ------------------------------------------------------------- */
@@ -1572,7 +1637,7 @@ inline data_of_run()
 	if
 	:: f_op == CLOSE_ACK ->
 		if
-		:: L.close_sent -> ending = 1
+		:: L.close_sent == 2 -> ending = 1
 		:: else
 		fi
 	:: else ->
@@ -1591,14 +1656,7 @@ inline data_of_run()
 		:: L.state == OPEN && f_op == COMMIT -> rcv_commit()
 		:: L.state == OPEN && f_op == DONE -> offer_done(f_rx)
 		:: L.state == OPEN && f_op == READY -> rcv_ready()
-		:: L.state == OPEN && f_op == CLOSE ->
-			if
-			:: !L.peer_closing ->
-				drop_next();
-				half_drop()
-			:: else
-			fi;
-			L.peer_closing = 1
+		:: L.state == OPEN && f_op == CLOSE -> rcv_close()
 		:: else
 		fi
 	fi

@@ -23,7 +23,7 @@ bag wire[2];			/* the frames on their way to an end */
 
 /* The frame being handled: struct oae_frame. inc is id to an OFFER, a REFLECT. */
 hidden byte f_op, f_src, f_dst, f_tx, f_rx, f_seq, f_inc, f_peer_inc;
-hidden byte f_flag;		/* OFFER, ASK: EXPRESS; COMMIT: WANT_DONE */
+hidden byte f_flag;		/* OFFER, ASK: EXPRESS; COMMIT: WANT_DONE; CLOSE: LAST */
 hidden byte f_grant;		/* what all numbers above its rx may cost */
 #define f_id	f_inc		/* ASK, ACK, REFUSE: it says of what kind that is */
 #define f_half	f_peer_inc	/* REFLECT of a half: the one that is lent */

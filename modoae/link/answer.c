@@ -48,7 +48,7 @@ static void answer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 		if (confirm || l->await_done)
 			oae_op(a, OAE_OP_CONFIRMED)->seq = l->tx;
 		l->await_done = false;
-	} else if (confirm || oae_takes_nothing(l) || l->peer_closing) {
+	} else if (confirm || l->settle_until || oae_link_closing(l)) {
 		oae_await_done(l, now);
 	}
 }

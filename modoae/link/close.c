@@ -3,9 +3,9 @@
  * Closing (doc/protocol.md section 4.7), settling (4.5), and the end of a link. Pure,
  * see link.h.
  *
- * An end that closes takes nothing new. What is in flight ends, and what is committed
- * is confirmed. Then this end sends CLOSE, the peer does the same with its own
- * transactions, and both ends forget the link.
+ * CLOSE says up to which number this end holds all, and that it takes none above that: the peer
+ * reverses those. What is in flight here ends, and what is committed is confirmed; then CLOSE says
+ * LAST. The peer answers once it has nothing undecided, too, and both ends forget the link.
  */
 #include "link_int.h"
 
@@ -44,20 +44,6 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 	oae_op(a, OAE_OP_GONE);
 }
 
-/**
- * oae_close_waits() - does closing wait for what the peer has offered?
- * @l: the link, OPEN
- *
- * The end that closes tells the peer at once: what is held may wait for a number that was
- * refused, and so for nothing else (protocol 4.7).
- *
- * Return: true if so.
- */
-bool oae_close_waits(const struct oae_link *l)
-{
-	return l->peer_closing && l->nheld;
-}
-
 static int close_err(const struct oae_link *l)
 {
 	return l->closing ? OAE_E_SHUTDOWN : OAE_E_PEER_CLOSED;
@@ -88,6 +74,35 @@ void oae_close_drop(struct oae_link *l, struct oae_actions *a)
 		oae_half_drop(l, OAE_REVERSED, err, a);
 }
 
+/* Is all that this end has offered decided, and its delivery known? */
+static bool close_done(const struct oae_link *l)
+{
+	return !l->nlanes && oae_link_all_confirmed(l);
+}
+
+/* Send CLOSE, unless that was said in this run, and is not to be repeated yet. */
+static void close_say(struct oae_link *l, u64 now, struct oae_actions *a)
+{
+	enum oae_closing says = close_done(l) ? OAE_CLOSING_LAST : OAE_CLOSING_SAID;
+	bool again = l->close_sent == says;
+	struct oae_send *s;
+
+	if (again && now < l->again_at)
+		return;
+	l->again_iv = again ? l->again_iv * 2 : oae_first_again(l);
+	l->again_at = now + l->again_iv;
+	l->close_sent = says;
+	s = oae_send(l, a, OAE_CLOSE);
+	s->frame.seq = oae_hold_stop(l, a);
+	if (says == OAE_CLOSING_LAST)
+		s->frame.flags = OAE_F_LAST;
+	/* Probe, too: a peer in another run drops the CLOSE. */
+	if (again)
+		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+	if (!l->asked_at && (again || says == OAE_CLOSING_LAST))
+		l->asked_at = now;
+}
+
 /**
  * oae_close_step() - continue closing, as far as what is in flight allows
  * @l: the link, OPEN, closed here or by the peer
@@ -96,31 +111,69 @@ void oae_close_drop(struct oae_link *l, struct oae_actions *a)
  */
 void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	bool again;
-
-	if (l->nlanes || oae_close_waits(l))
-		return;
-
-	if (!oae_link_all_confirmed(l)) {
-		if (l->await_done && l->done_seq == l->tx)
-			return;
+	if (!l->nlanes && !oae_link_all_confirmed(l) &&
+	    !(l->await_done && l->done_seq == l->tx)) {
 		oae_await_done(l, now);
 		oae_send_commit(l, false, a);
-	} else if (l->peer_closing) {
+	}
+	if (l->peer_closing == OAE_CLOSING_LAST && close_done(l) && !l->nheld) {
 		oae_send(l, a, OAE_CLOSE_ACK);
 		oae_link_end(l, OAE_E_PEER_CLOSED, a);
-	} else if (!l->close_sent || now >= l->again_at) {
-		again = l->close_sent;
-		l->again_iv = again ? l->again_iv * 2 : oae_first_again(l);
-		l->again_at = now + l->again_iv;
-		l->close_sent = true;
-		if (!l->asked_at)
-			l->asked_at = now;
-		oae_send(l, a, OAE_CLOSE);
-		/* Probe, too: a peer in another run drops the CLOSE. */
-		if (again)
-			oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+	} else if (l->closing) {
+		close_say(l, now, a);
 	}
+}
+
+/* The peer takes no number above @last in this run: its content is reversed, and it is not used. */
+static void close_cut(struct oae_link *l, u32 last, struct oae_actions *a)
+{
+	const struct oae_lane *n;
+	int err = close_err(l);
+	u32 seq;
+
+	/* From the top, so that nothing moves that is yet to be looked at. */
+	for (seq = l->tx + l->nlanes; oae_dist(last, seq) > 0; seq--) {
+		n = oae_lane(l, seq);
+		if (seq - l->tx <= l->given) {
+			oae_credit_void(l, seq);
+			l->given--;
+		}
+		if (n->p.kind != OAE_VOID) {
+			oae_offer_drop(l, seq, OAE_REVERSED, err, a);
+			continue;
+		}
+		if (n->recalled)
+			oae_complete(a, n->p.handle, OAE_REVERSED,
+				     n->recalled == OAE_RECALL_BACK ? err : n->recalled);
+		else if (n->state != OAE_OFFER_REFLECTED && l->nvoid)
+			l->nvoid--;
+		oae_lane_clear(l, seq);
+	}
+}
+
+/**
+ * oae_rcv_close() - handle CLOSE without a reason (protocol 4.7)
+ * @l: the link, OPEN; the frame is of this run
+ * @f: the frame
+ * @now: ns
+ * @a: actions
+ */
+void oae_rcv_close(struct oae_link *l, const struct oae_frame *f, u64 now,
+		   struct oae_actions *a)
+{
+	/* It holds what was offered in this run. */
+	if (f->seq - l->tx > l->given) {
+		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
+		return;
+	}
+	l->active_at = now;
+	if (!l->peer_closing)
+		oae_drop_posts(l, OAE_E_PEER_CLOSED, a);
+	if (f->flags & OAE_F_LAST)
+		l->peer_closing = OAE_CLOSING_LAST;
+	else if (!l->peer_closing)
+		l->peer_closing = OAE_CLOSING_SAID;
+	close_cut(l, f->seq, a);
 }
 
 /**
@@ -153,8 +206,6 @@ void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_note(a, OAE_N_CLOSE);
 	oae_drop_posts(l, OAE_E_SHUTDOWN, a);
 	l->closing = true;
-	l->ready_due = false;
-	l->credit_due = false;
 	/* Never open, or down: there is no peer to wait for. */
 	if (!l->peer_inc || l->down)
 		oae_link_end(l, OAE_E_SHUTDOWN, a);

@@ -88,7 +88,7 @@ static void freeze_begin(struct oae_link *l, enum oae_state state, u64 now,
 	l->blocked = false;
 	l->said_blocked = false;
 	l->state = state;
-	l->close_sent = false;
+	l->close_sent = OAE_CLOSING_NOT;
 	/* Nobody has answered the questions of the timer. */
 	if (!l->asked_at || (l->silent_at && l->silent_at < l->asked_at))
 		l->asked_at = l->silent_at ?: now;
@@ -214,7 +214,7 @@ void oae_forget_run(struct oae_link *l, struct oae_actions *a)
 	l->await_done = false;
 	l->last_express = false;
 	l->unseen = false;
-	l->peer_closing = false;
+	l->peer_closing = OAE_CLOSING_NOT;
 }
 
 /* Begin as a new end: with new counters and a new incarnation. */

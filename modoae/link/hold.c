@@ -176,8 +176,7 @@ bool oae_hold_has(const struct oae_link *l, s32 n)
  * oae_hold_stalled() - does anything held wait for the peer?
  * @l: the link
  *
- * A number above a refused one waits for the reader here; or, if this end closes, for the peer
- * to hear of that: CLOSE is repeated until the peer closes, too.
+ * A number above a refused one waits for READY of this end.
  *
  * Return: true if something is held, and all below it is not refused.
  */
@@ -192,8 +191,7 @@ bool oae_hold_stalled(const struct oae_link *l)
 		h = oae_hold_of(l, l->rx + i);
 		if (h->state == OAE_HOLD_HELD)
 			return true;
-		if (h->state == OAE_HOLD_REFUSED &&
-		    (l->ready_due || (l->closing && !l->peer_closing)))
+		if (h->state == OAE_HOLD_REFUSED && l->ready_due)
 			return false;
 	}
 	return true;
@@ -232,6 +230,22 @@ static u32 hold_firm(struct oae_link *l)
 	       oae_hold_of(l, l->firm + 1)->state == OAE_HOLD_HELD)
 		l->firm++;
 	return l->firm;
+}
+
+/**
+ * oae_hold_stop() - take nothing more: drop all above what is held without a gap (protocol 4.7)
+ * @l: the link, OPEN, which closes
+ * @a: actions
+ *
+ * Return: the last number that is held so; rx if none is. It stays so until the run ends.
+ */
+u32 oae_hold_stop(struct oae_link *l, struct oae_actions *a)
+{
+	u32 seq, last = hold_firm(l), n = oae_hold_places(l);
+
+	for (seq = last + 1; seq - l->rx <= n; seq++)
+		hold_discard(l, seq, a);
+	return last;
 }
 
 /* Hand the committed transaction over to the swap, the region or the reader. */
@@ -337,7 +351,7 @@ static void hold_refuse(struct oae_link *l, u32 seq, u16 reason, bool said,
 	h->state = OAE_HOLD_REFUSED;
 	h->reason = reason;
 	h->said = said;
-	if ((reason == OAE_R_BUSY || reason == OAE_R_CONFLICT) && !l->closing)
+	if (reason == OAE_R_BUSY || reason == OAE_R_CONFLICT)
 		l->ready_due = true;
 	oae_note(a, OAE_N_REFUSED);
 	if (said)
@@ -446,8 +460,8 @@ void oae_hold_compute(struct oae_link *l, u64 now, struct oae_actions *a)
 		}
 		l->nwait--;
 		oae_hold_of(l, seq)->state = OAE_HOLD_PARTIAL;
-		/* An end that closes, or settles, takes nothing that it does not hold. */
-		if (oae_takes_nothing(l))
+		/* An end that settles takes nothing that it does not hold. */
+		if (l->settle_until)
 			hold_refuse(l, seq, OAE_R_BUSY, true, a);
 		else
 			hold_verb(l, seq, now, a);
@@ -628,7 +642,8 @@ static bool hold_is_over(struct oae_link *l, const struct oae_frame *f, struct o
 		hold_offer_delivered(l, f, a);
 		return true;
 	}
-	if (!hold_in_window(l, f)) {
+	/* It closes: what was held then can be committed, and nothing else comes. */
+	if (!hold_in_window(l, f) || (l->closing && oae_dist(hold_firm(l), f->seq) > 0)) {
 		oae_note(a, OAE_N_OLD_SEQ);
 		return true;
 	}
@@ -710,12 +725,10 @@ void oae_rcv_offer(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 
 	/*
-	 * An end that closes takes nothing that it does not hold. Otherwise a peer
-	 * that always has more to send would keep CLOSE from ever going out. No
-	 * READY follows. An end that settles refuses, too, and sends READY later.
-	 * Nothing, in place of what was reversed, is not new.
+	 * An end that settles takes nothing that it does not hold, and sends READY later. Nothing,
+	 * in place of what was reversed, is not new.
 	 */
-	if (oae_takes_nothing(l) && f->kind != OAE_VOID) {
+	if (l->settle_until && f->kind != OAE_VOID) {
 		hold_refuse(l, f->seq, f->kind == OAE_SWAP ? OAE_R_NO_HALF : OAE_R_BUSY,
 			    hold_is_asked(f), a);
 		return;

@@ -62,7 +62,7 @@ static void link_rcv_commit(struct oae_link *l, const struct oae_frame *f,
 {
 	/* DONE says what is granted. If that is nothing, READY follows. */
 	if (f->marks & OAE_M_BLOCKED)
-		l->credit_due = l->granted < OAE_GRANT_UNIT && !l->closing;
+		l->credit_due = l->granted < OAE_GRANT_UNIT;
 	if (f->flags & OAE_F_WANT_DONE && oae_dist(f->tx, l->rx) >= 0)
 		oae_send(l, a, OAE_DONE)->frame.seq = l->rx;
 }
@@ -102,7 +102,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u64 now
 	}
 	if (f->opcode == OAE_CLOSE_ACK) {
 		/* The peer may have forgotten its counters: do not look at them. */
-		if (oae_close_out(l))
+		if (oae_close_out(l) && l->close_sent == OAE_CLOSING_LAST)
 			oae_link_end(l, OAE_E_SHUTDOWN, a);
 		else
 			oae_note(a, OAE_N_OLD_SEQ);
@@ -146,9 +146,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u64 now
 		oae_offer_ready(l);
 		break;
 	case OAE_CLOSE:
-		if (!l->peer_closing)
-			oae_drop_posts(l, OAE_E_PEER_CLOSED, a);
-		l->peer_closing = true;
+		oae_rcv_close(l, f, now, a);
 		break;
 	}
 }

@@ -214,7 +214,7 @@ static inline void oae_send_slice(struct oae_send *s, unsigned int i)
  * transactions as the window has: then full() carries out what there is so far. It
  * offers a few; oae_link_more() says that there are others.
  */
-#define OAE_MAX_OPS	24
+#define OAE_MAX_OPS	18
 #define OAE_MAX_SENDS	6
 
 /**
@@ -277,6 +277,13 @@ enum oae_half_state {
 	OAE_HALF_OFFERED,	/* the half is the transaction offered */
 	OAE_HALF_WAITING,	/* the peer had no half */
 	OAE_HALF_LENT,		/* the peer's half is held, this one reflected */
+};
+
+/* What CLOSE has said in this run (protocol 4.7). */
+enum oae_closing {
+	OAE_CLOSING_NOT,
+	OAE_CLOSING_SAID,	/* up to which number its sender takes what is offered */
+	OAE_CLOSING_LAST,	/* and that nothing of its sender is undecided */
 };
 
 /* How a lane is to be offered again. */
@@ -467,7 +474,6 @@ struct oae_link {
 	bool credit_due;	/* the peer is blocked, and nothing is granted: likewise */
 	bool next_valid;
 	bool closing : 1;	/* closed here */
-	bool peer_closing : 1;
 	bool await_done : 1;
 	bool last_express : 1;	/* transaction rx was an express */
 	bool unseen : 1;	/* and the peer was not seen to commit it */
@@ -511,7 +517,8 @@ struct oae_link {
 	} half;
 	bool rank : 1;		/* this end's address is the higher one */
 	bool wanted : 1;	/* down, it goes on asking, and is not forgotten */
-	bool close_sent : 1;
+	u8 close_sent : 2;	/* enum oae_closing: what CLOSE has said in this run */
+	u8 peer_closing : 2;	/* the same of the peer */
 	bool paths : 1;		/* this end takes other paths, as said with this ltag */
 	bool peer_paths : 1;	/* and the peer does */
 	bool by_inc : 1;	/* both did once: their incarnations say who is the senior */

@@ -21,12 +21,6 @@ static inline bool oae_frozen(const struct oae_link *l)
 	return l->state == OAE_SYNC_SENT || l->state == OAE_SYNC_RECD;
 }
 
-/* An end that closes, or settles, takes nothing that it does not hold. */
-static inline bool oae_takes_nothing(const struct oae_link *l)
-{
-	return l->closing || l->settle_until;
-}
-
 /* CLOSE is out, and repeated until it is answered. */
 static inline bool oae_close_out(const struct oae_link *l)
 {
@@ -222,9 +216,10 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 /* close.c */
 void oae_link_end(struct oae_link *l, int err, struct oae_actions *a);
 void oae_drop_posts(struct oae_link *l, int err, struct oae_actions *a);
-bool oae_close_waits(const struct oae_link *l);
 void oae_close_drop(struct oae_link *l, struct oae_actions *a);
 void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_rcv_close(struct oae_link *l, const struct oae_frame *f, u64 now,
+		   struct oae_actions *a);
 void oae_settled(struct oae_link *l, u64 now, struct oae_actions *a);
 
 /* lane.c */
@@ -324,6 +319,7 @@ void oae_hold_discard_all(struct oae_link *l, struct oae_actions *a);
 void oae_hold_froze(struct oae_link *l, struct oae_actions *a);
 void oae_hold_resolved(struct oae_link *l, struct oae_actions *a);
 bool oae_hold_stalled(const struct oae_link *l);
+u32 oae_hold_stop(struct oae_link *l, struct oae_actions *a);
 void oae_hold_ready(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_hold_tell(const struct oae_link *l, struct oae_frame *f, struct oae_actions *a);
 

@@ -112,7 +112,7 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 			 struct oae_actions *a)
 {
 	u32 peer_tx = f->tx, peer_rx = f->rx;
-	bool settles = l->settle_until, was_out;
+	bool settles = l->settle_until && !l->closing, was_out;
 	s32 in, out, i;
 
 	if (f->sync.peer_inc != l->inc) {

@@ -13,7 +13,8 @@
  *   held         no commit of what is held: reflect it again; no progress: freeze
  *   parked       offer again at park_at, in case READY was lost; or say BLOCKED
  *   waiting      offer a half that is WAITING again at swaps->again_at
- *   closing      CLOSE again at again_at, unless it waits for what is held
+ *   closing      CLOSE again at again_at
+ *   peer closes  nothing for the keepalive time, and no CLOSE again: it does not; freeze
  *   settling     offer and take new transactions again at settle_until
  *   else         nothing heard for the keepalive time: probe; a probe not
  *                answered for the dead time: the link is down
@@ -167,10 +168,10 @@ bool oae_link_early(const struct oae_link *l, u64 now)
 	return now < l->timer_at && now + OAE_CLOCK_STEP >= l->now;
 }
 
-/* CLOSE is repeated, with a probe: the link needs no other. */
-static bool timer_repeats_close(const struct oae_link *l)
+/* Until when the peer counts as closing, unless something goes on, or it says CLOSE again. */
+static u64 timer_closes_until(const struct oae_link *l)
 {
-	return oae_close_out(l) && !oae_close_waits(l);
+	return l->active_at + l->cfg->keepalive;
 }
 
 /* Is READY waited for, which may be lost? While DONE is, that is asked for. */
@@ -193,12 +194,14 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 
 	pto = oae_pto(l);
 	at = l->again_at;
-	if (!timer_repeats_close(l) && at < l->heard_at + l->cfg->keepalive)
+	if (!oae_close_out(l) && at < l->heard_at + l->cfg->keepalive)
 		at = l->heard_at + l->cfg->keepalive;
 	if (l->asked_at && l->asked_at + l->cfg->dead < at)
 		at = l->asked_at + l->cfg->dead;
 	if (l->silent_at && l->silent_at + l->cfg->dead < at)
 		at = l->silent_at + l->cfg->dead;
+	if (l->peer_closing && timer_closes_until(l) < at)
+		at = timer_closes_until(l);
 	if (timer_repeats(l) && l->park_at < at)
 		at = l->park_at;
 	if (l->half.state == OAE_HALF_WAITING && l->swaps->again_at < at)
@@ -346,6 +349,11 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u64 slowest = l->cfg->dead / 4, pto = oae_pto(l);
 
+	if (l->peer_closing && now >= timer_closes_until(l)) {
+		l->peer_closing = OAE_CLOSING_NOT;
+		oae_freeze(l, OAE_N_STALL, now, a);
+		return;
+	}
 	if (timer_gives_up(l, pto, now)) {
 		oae_freeze(l, OAE_N_STALL, now, a);
 		return;
@@ -366,7 +374,8 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_offer_unpark(l, now);
 	if (l->half.state == OAE_HALF_WAITING && now >= l->swaps->again_at)
 		l->half.state = OAE_HALF_POSTED;
-	if (!timer_repeats_close(l) && now - l->heard_at >= l->cfg->keepalive &&
+	/* CLOSE is repeated, with a probe: the link needs no other. */
+	if (!oae_close_out(l) && now - l->heard_at >= l->cfg->keepalive &&
 	    now >= l->again_at) {
 		if (slowest > l->cfg->keepalive)
 			slowest = l->cfg->keepalive;

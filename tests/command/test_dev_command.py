@@ -96,7 +96,7 @@ class Looking(CommandTest):
         def measured():     # what was said twice on a slow machine says nothing of the way
             self.a.write(b"and again")
             self.b.read_one()
-            return all(tag["rtt_us"] for tag in self.a.tags())
+            return all(tag["rtt_us"] and tag["minrtt_us"] for tag in self.a.tags())
         wait_for(measured, "a round trip", interval=0.01)
         seen, proc = self.steady(lambda: oae(self.a, "-j", "show").json, self.a.tags)
         for row in proc:

@@ -225,7 +225,7 @@ class Rows(OneCable):
             # Not every kernel knows where it sleeps.
             where = (proc / "wchan").read_text()
             return re.search("poll|ring", where) or (
-                where == "0" and "State:\tS" in (proc / "status").read_text())
+                (where == "0" or SLOW > 1) and "State:\tS" in (proc / "status").read_text())
         for _ in range(2):
             wait_for(lambda: waits(proc), f"{args} to wait")
             process.send_signal(signal.SIGSTOP)

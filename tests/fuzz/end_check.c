@@ -203,12 +203,19 @@ static bool tells_express(const struct end *e, const struct end_post *p)
 
 /* --- ops --- */
 
-/* The peer has refused this express for good, or reflected nothing in its place. */
+/*
+ * The peer has refused this express for good, or reflected nothing in its place; or it closes, and
+ * takes nothing above a number below this one.
+ */
 static bool peer_has_not(const struct end *e, const struct oae_lane *n)
 {
 	const struct oae_frame *f = e->f;
 
-	if (!f || !of_this_run(e) || f->seq != last_of(e)->seq)
+	if (!f || !of_this_run(e))
+		return false;
+	if (f->opcode == OAE_CLOSE)
+		return !f->reason && f->seq == e->before.tx;
+	if (f->seq != last_of(e)->seq)
 		return false;
 	return n->recalled ? f->opcode == OAE_REFLECT && f->kind == OAE_VOID :
 			     f->opcode == OAE_REFUSE && f->kind == OAE_MESSAGE;

@@ -190,6 +190,8 @@ static void body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 		break;
 	case OAE_CLOSE:
 		f->reason = turned_away[BITS(how, 0, 2)];
+		f->flags = BITS(how, 2, 1) ? OAE_F_LAST : 0;
+		f->seq = e->link.tx + BITS(how, 3, 3);
 		break;
 	}
 }

@@ -509,6 +509,8 @@ static void act(struct peer *p)
 		offer_nothing(p);
 	} else if (roll < 643) {
 		f = frame(p, OAE_CLOSE);
+		f.seq = f.rx;
+		f.flags |= once_in(2) ? OAE_F_LAST : 0;
 		say(p, &f);
 	} else if (roll < 646) {
 		reborn(p);
@@ -734,6 +736,8 @@ static void hear(struct peer *p, const struct wire_frame *f)
 		}
 		break;
 	case OAE_CLOSE:
+		if (!(f->flags & OAE_F_LAST))
+			break;
 		r = frame(p, OAE_CLOSE_ACK);
 		say(p, &r);
 		reborn(p);

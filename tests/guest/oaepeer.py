@@ -164,6 +164,8 @@ class Peer:     # pylint: disable=too-many-instance-attributes
             f |= self._numbered(opcode, given)
         if opcode == oae.OFFER:
             f["marks"] = oae.ANSWER
+        if opcode == oae.CLOSE and not given.get("reason"):     # it holds nothing, and that is all
+            f |= {"seq": self.rx, "flags": oae.LAST}
         f |= given
         if self.gateway:                # as that passes it on
             f = {**f, "src": mac_bytes(self.gateway), "via": oae.via(self.to, self.mac),

@@ -83,6 +83,7 @@ void h_begin(struct h_event *ev)
 	now_running = ev;
 	ev->now = oae_conn_begin(&ev->conn, &ev->end->link, h_paths ? h_paths(ev) : NULL,
 				 ev->now);
+	ev->stopped = ev->end->tag && ev->end->link.closing;
 	if (!ev->end->tag)
 		ev->conn.before = OAE_CLOSED;
 }

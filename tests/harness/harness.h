@@ -121,7 +121,7 @@ struct h_event {
 	const void *raw;
 	u64 now;
 	u32 rcvbuf, max_len;
-	bool anything, hostile, stop, broken;
+	bool anything, hostile, stop, broken, stopped;
 	u32 seq;
 	h_id before;
 	int excused;

@@ -477,7 +477,7 @@ void h_note(struct h_event *ev, u8 note)
 		e->owes_held_lost -= !!e->owes_held_lost;
 		break;
 	case OAE_N_HELD:
-		if (e->link.closing)
+		if (ev->stopped && e->link.state == OAE_OPEN)
 			h_fail(ev, 0, "an end that closes takes what it did not hold");
 		break;
 	case OAE_N_TAKEN_BACK:

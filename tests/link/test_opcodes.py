@@ -130,12 +130,13 @@ RUN = {state: {
 } for state in OPEN_STATES}
 RUN["OFFERING"] |= {
     oae.ACK: Expect((oae.OFFER,), note="gap_heard repaired reoffered"),
-    oae.CLOSE: Expect((), ("CLOSE_RECD", "out", "-")),
+    # It holds nothing: what is offered is reversed.
+    oae.CLOSE: Expect((oae.CLOSE_ACK,), GONE, "gone"),
     oae.REFLECT: Expect((oae.COMMIT,), ("OPEN", "-", "-")),
     oae.REFUSE: Expect((), ("OPEN", "parked", "-"), "parked"),
 }
 RUN["PARKED"] |= {
-    oae.CLOSE: Expect((oae.OFFER,), ("CLOSE_RECD", "out", "-")),
+    oae.CLOSE: Expect((oae.CLOSE_ACK,), GONE, "gone"),
     oae.READY: Expect((oae.OFFER,), ("OPEN", "out", "-"), "reoffered"),
     # A late copy was taken after all.
     oae.REFLECT: Expect((oae.COMMIT,), ("OPEN", "-", "-")),
@@ -148,7 +149,8 @@ RUN["HOLDING"] |= {
 }
 RUN["CLOSE_SENT"] |= {
     oae.CLOSE_ACK: Expect((), GONE, "gone"),
-    oae.OFFER: Expect((oae.REFUSE,), changed("CLOSE_SENT", hold="refused"), "refused"),
+    oae.OFFER: Expect(note="old_seq"),
+    oae.ASK: Expect(note="old_seq"),
 }
 RUN["CLOSE_RECD"] |= {
     oae.CLOSE: Expect(),
@@ -156,6 +158,10 @@ RUN["CLOSE_RECD"] |= {
     oae.REFLECT: Expect((oae.COMMIT,), changed("CLOSE_RECD", offer="-")),
     oae.REFUSE: Expect((oae.OFFER,), note="parked"),
 }
+
+# Of a CLOSE: it holds what is offered, and has something undecided itself.
+HOLDS = {"seq": 1, "flags": 0}
+
 
 def expectation(state, opcode, variant):
     """What the design says."""
@@ -186,6 +192,8 @@ def injected(peer, state, opcode, variant):
         oae.HELLO: {"payload": oae.hello_body()},       # of no gateway
     }
     given = own.get(opcode, {})
+    if (state, opcode) == ("CLOSE_RECD", oae.CLOSE):    # once more
+        given = dict(HOLDS)
     if variant in ("stale_src", "stale_both"):
         given["src_ltag"] = peer.ltag ^ 0x40000000
     if variant in ("stale_dst", "stale_both"):
@@ -261,7 +269,7 @@ class Case:
     def to_CLOSE_RECD(self, host):
         """The peer closes while the kernel's offer is out."""
         self.to_OFFERING(host)
-        self.peer.send(oae.CLOSE)
+        self.peer.send(oae.CLOSE, **HOLDS)
 
     @property
     def kid(self):

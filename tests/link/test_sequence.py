@@ -864,18 +864,19 @@ class Sequence(OneScript):
         peer.expect(oae.DONE, rx=1)
 
     def test_close_waits_for_delivery(self):
-        """Closing first asks whether what was committed has been delivered."""
+        """Closing first asks whether what was committed has been delivered; then CLOSE has LAST."""
         peer = self.peer().open()
         self.post(peer, b"last words")
         offer, slices = peer.take(seq=1)
         self.a.close_tag(peer.mac, peer.vc)
+        peer.expect(oae.CLOSE, reason=0, flags=0)
         peer.silence()
         peer.reflect(offer, slices)
         peer.expect(oae.COMMIT, tx=1, flags=oae.WANT_DONE)
         peer.silence()
         peer.rx = 1
         peer.send(oae.DONE, seq=1)
-        peer.expect(oae.CLOSE, reason=0)
+        peer.expect(oae.CLOSE, reason=0, flags=oae.LAST)
         peer.send(oae.CLOSE_ACK)
         peer.silence()
         self.assertIsNone(self.tag(peer))

@@ -269,14 +269,16 @@ class Bodies(FieldTest):
     def test_sentences(self):
         for opcode, given, info in (
                 (oae.SYNC_CHK, {}, "SYNC_CHK: my ltag is 11111111, ask again"),
-                (oae.CLOSE, {}, "CLOSE: I close"),
+                (oae.CLOSE, {"seq": 5}, "CLOSE: I close, and take nothing above #5"),
+                (oae.CLOSE, {"seq": 5, "flags": oae.LAST},
+                 "CLOSE: I close, and take nothing above #5; all of mine is decided"),
                 (oae.CLOSE, {"reason": oae.POLICY}, "CLOSE: you are turned away, POLICY"),
                 (oae.CLOSE_ACK, {}, "CLOSE_ACK: I have forgotten the link"),
                 (oae.OFFER, {"seq": 4, "slice": 2, "payload": b"12", "flags": 5},
                  "OFFER: #4, slice 3 of ?, 2 bytes, express, what you keep is of this"),
                 (oae.COMMIT, {"tx": 4, "flags": oae.WANT_DONE},
                  "COMMIT: #4, say when it is delivered"),
-                (oae.REFUSE, {"seq": 4}, "REFUSE: #4, BUSY: I close or settle, and take nothing now"),
+                (oae.REFUSE, {"seq": 4}, "REFUSE: #4, BUSY: I settle, and take nothing now"),
                 (oae.COMMIT, {"tx": 4, "flags": oae.WANT_DONE, "marks": oae.BLOCKED},
                  "COMMIT: #4, say when it is delivered, what is next is not granted"),
                 (oae.READY, {"rx": 4, "grant": 5}, "READY: granted above #4: 1280 bytes; or words are free"),

@@ -389,15 +389,15 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 		 mtu_code(l->peer_mtu) << 4 | mtu_code(l->most ? l->most + OAE_HDR_LEN : 0) << 6;
 	*out++ = l->tx - start;
 	*out++ = l->rx - start;
-	*out++ = l->state | l->down << 3 | l->closing << 4 |
-		 l->close_sent << 5 | l->peer_closing << 6 | l->unseen << 7;
+	*out++ = l->state | l->down << 2 | l->closing << 3 |
+		 l->close_sent << 4 | l->peer_closing << 6;
 	*out++ = l->await_done | l->last_express << 1 | l->ready_due << 2 |
 		 !!l->asked_at << 3 | !!l->settle_until << 4 | l->wanted << 5 |
 		 (l->pmtu ? 1 : 0) << 6 | !!l->too_long_at << 7;
 	*out++ = (l->next_valid ? (uintptr_t)l->next.handle : 0) |
 		 (uintptr_t)l->swaps->half.handle << 4;
 	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
-		 !!l->swaps->cancelled << 5;
+		 !!l->swaps->cancelled << 5 | l->unseen << 6;
 	*out++ = l->asks;
 	out = pack_window(w, e, out);
 	if (w->sc->lines)
@@ -538,12 +538,11 @@ static void unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->rx = start + (s32)(int8_t)*in++;
 	l->run_tx = l->tx;
 	l->run_rx = l->rx;
-	l->state = *in & 7;
-	l->down = *in >> 3 & 1;
-	l->closing = *in >> 4 & 1;
-	l->close_sent = *in >> 5 & 1;
-	l->peer_closing = *in >> 6 & 1;
-	l->unseen = *in++ >> 7;
+	l->state = *in & 3;
+	l->down = *in >> 2 & 1;
+	l->closing = *in >> 3 & 1;
+	l->close_sent = *in >> 4 & 3;
+	l->peer_closing = *in++ >> 6;
 	l->await_done = *in & 1;
 	l->last_express = *in >> 1 & 1;
 	l->ready_due = *in >> 2 & 1;
@@ -561,7 +560,8 @@ static void unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->half.state = *in & 7;
 	l->half.crossed = *in >> 3 & 1;
 	l->half.turn = *in >> 4 & 1;
-	l->swaps->cancelled = *in++ >> 5 & 1 ? OAE_E_SIGNAL : 0;
+	l->swaps->cancelled = *in >> 5 & 1 ? OAE_E_SIGNAL : 0;
+	l->unseen = *in++ >> 6 & 1;
 	l->asks = *in++;
 	in = unpack_window(w, who, in);
 	if (w->sc->lines)

@@ -40,8 +40,9 @@ struct part {
 	u8 hold_kind;		/* enum oae_kind, if its sender does not say */
 	u8 half;		/* not offered, not lent: 0 none, 1 posted, 2 waiting */
 	bool next;
-	bool confirmed, await_done, last_express, closing, close_sent;
-	bool peer_closing, down, asked, ready_due, crossed, turn;
+	u8 close_sent, peer_closing;	/* enum oae_closing */
+	bool confirmed, await_done, last_express, closing;
+	bool down, asked, ready_due, crossed, turn;
 	bool aside, unwanted;
 	u8 void_in;		/* 1 the offer is recalled, 2 to be posted again */
 	bool said;
@@ -747,8 +748,8 @@ static void any_part(struct part *p)
 	p->await_done = !upto(4);
 	p->last_express = upto(2);
 	p->closing = !upto(8);
-	p->close_sent = !upto(8);
-	p->peer_closing = !upto(8);
+	p->close_sent = upto(8) ? 0 : 1 + upto(2);
+	p->peer_closing = upto(8) ? 0 : 1 + upto(2);
 	p->down = !upto(8);
 	p->asked = upto(2);
 	p->ready_due = upto(2);

@@ -434,12 +434,13 @@ static int closes(const struct m_world *w, unsigned int who)
 	return e->tag && m_close_out(&e->link) ? M_AGAIN : -1;
 }
 
-/* The peer closes, and nothing waits for words any more. */
-static int retries_nothing(const struct m_world *w, unsigned int who)
+/* Nobody says again that it closes: it does not. */
+static int reopens(const struct m_world *w, unsigned int who)
 {
-	const struct m_end *e = &w->end[who];
+	const struct oae_link *l = &w->end[who].link, *p = &w->end[!who].link;
 
-	return e->tag && e->link.nparked && e->link.peer_closing ? M_RETRY : -1;
+	return w->end[who].tag && l->state == OAE_OPEN && l->peer_closing && !m_close_out(l) &&
+	       !(w->end[!who].tag && m_close_out(p)) ? M_AGAIN : -1;
 }
 
 static int retries(const struct m_world *w, unsigned int who)
@@ -564,7 +565,7 @@ int m_fair(const struct m_world *w)
 {
 	static int (*const next[])(const struct m_world *w, unsigned int who) = {
 		plugs, hears, reads, frees, leaves, questions, reflects, finds, stalls, wonders,
-		proves, doubts, asks, retries_nothing, closes, settles, retries, retries_half,
+		proves, doubts, asks, closes, reopens, settles, retries, retries_half,
 		returns, waits, probes, dies,
 	};
 	static int (*const no_line[])(const struct m_world *w, unsigned int who) = {

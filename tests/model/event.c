@@ -324,6 +324,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what, unsigne
 		l->again_at = M_NOW;
 		if (!m_close_out(l))
 			l->heard_at = M_NOW - M_AGE;
+		l->active_at = M_NOW - M_AGE;
 		/* For the second time. */
 		if ((w->sc->ways || w->sc->lines) && l->state == OAE_OPEN && l->asked_at)
 			l->asked_at = M_NOW - M_LATE;

@@ -47,7 +47,7 @@ static struct options {
 
 static struct m_chaos pairs(FILE *out)
 {
-	return m_chaos_all(1, out);
+	return m_chaos_all(0, out);
 }
 
 static struct m_chaos more_pairs(FILE *out)

@@ -433,6 +433,8 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 			return to_run;
 		if (to_run)
 			return known;
+		f->seq = 0;
+		f->flags &= OAE_F_VIA;
 		if (f->dst != p->link.peer_ltag)
 			f->dst = 0;
 		return from_run;
@@ -518,10 +520,11 @@ static bool offers(const struct m_frame *f)
 	return f->opcode == OAE_OFFER || f->opcode == OAE_ASK;
 }
 
+/* Is it about a number of its receiver's? */
 static bool answers(const struct m_frame *f)
 {
 	return f->opcode == OAE_REFLECT || f->opcode == OAE_REFUSE ||
-	       f->opcode == OAE_ACK;
+	       f->opcode == OAE_ACK || (f->opcode == OAE_CLOSE && f->seq);
 }
 
 /* Are the counters of a frame those of the incarnations that both ends have now? */

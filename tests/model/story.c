@@ -51,7 +51,7 @@ const char *m_frame_name(const struct m_frame *f, unsigned int to, char *buf,
 	if (m_is_sync(f->opcode) && f->have)
 		n += snprintf(buf + n, len - n, ", keeps %x, last %d", f->have,
 			      f->slice == M_NO_LAST ? -1 : f->slice);
-	if (f->opcode >= OAE_OFFER && f->opcode != OAE_CLOSE)
+	if (f->opcode >= OAE_OFFER || (f->opcode == OAE_CLOSE && !f->reason))
 		n += snprintf(buf + n, len - n, " seq %d", (s32)f->seq);
 	if (f->opcode == OAE_OFFER && f->kind != OAE_VOID)
 		n += snprintf(buf + n, len - n, " #%u slice %u of %u",

@@ -211,6 +211,9 @@ static void to_frame(const struct said *s, struct oae_frame *f)
 		f->reflect.digest = digest(s->one);
 		f->reflect.first = s->one;
 		break;
+	case OAE_CLOSE:
+		f->flags = s->flag ? OAE_F_LAST : 0;
+		break;
 	case OAE_COMMIT:
 		f->flags = s->flag ? OAE_F_WANT_DONE : 0;
 		f->marks = s->one ? OAE_M_BLOCKED : 0;
@@ -278,6 +281,10 @@ static void from_send(const struct oae_send *send, struct said *s)
 			s->one = -1;
 		if (f->kind == OAE_SWAP)
 			s->two = (uintptr_t)send->handle;
+		break;
+	case OAE_CLOSE:
+		s->flag = !!(flags & OAE_F_LAST);
+		flags &= ~OAE_F_LAST;
 		break;
 	case OAE_COMMIT:
 		s->flag = !!(flags & OAE_F_WANT_DONE);

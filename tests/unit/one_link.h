@@ -168,6 +168,16 @@ static inline struct oae_frame frame(u8 opcode)
 	return f;
 }
 
+/* The peer closes, and holds so many of mine; perhaps nothing of its own is undecided. */
+static inline struct oae_frame peer_closes(u32 held, bool last)
+{
+	struct oae_frame f = frame(OAE_CLOSE);
+
+	f.seq = l.tx + held;
+	f.flags = last ? OAE_F_LAST : 0;
+	return f;
+}
+
 /* The frame stays, for whoever looks at it when the event is over. */
 static inline void rcv(struct oae_frame f)
 {
@@ -390,6 +400,13 @@ static inline void fire_at(u64 when)
 	now = when;
 	clear();
 	oae_link_timer(&l, now, &a);
+}
+
+static inline void assert_nothing_but(u8 note)
+{
+	assert_int_equal(noted(note), 1);
+	assert_int_equal(a.nops, 1);
+	assert_int_equal(a.nsends, 0);
 }
 
 /* The peer has frozen too, and resolved: both are OPEN, under new ltags. */

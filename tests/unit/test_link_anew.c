@@ -155,7 +155,7 @@ TEST(test_new_peer_offered)
 LINK_TEST(test_new_peer_not_closing)
 {
 	post(&x, 1, 0);
-	rcv(frame(OAE_CLOSE));
+	rcv(peer_closes(1, false));
 	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
 	port_down();
 	rcv(next_peer(true));

@@ -75,17 +75,6 @@ WINDOW_TEST(test_parked_unblocked)
 	assert_int_equal(sent(OAE_COMMIT)->frame.marks, 0);
 }
 
-/* What an end that closes refuses it will never take: no READY follows. */
-WINDOW_TEST(test_closes_unready)
-{
-	clear();
-	oae_link_close(&l, now, &a);
-	take(1, OAE_MESSAGE);
-	assert_refused(1, OAE_R_BUSY);
-	words_free();
-	assert_null(sent(OAE_READY));
-}
-
 /* What the peer has is not sent, though it was not sent yet. */
 WINDOW_TEST(test_had_already)
 {
@@ -933,7 +922,7 @@ WINDOW_TEST(test_grants_each)
 	rcv(frame(OAE_DONE));
 	close_link();
 	assert_int_equal(says(OAE_CLOSE), 100);
-	rcv(frame(OAE_CLOSE));
+	rcv(peer_closes(0, true));
 	assert_int_equal(says(OAE_CLOSE_ACK), 100);
 }
 
@@ -1269,7 +1258,7 @@ LINK_TEST(test_ready_part)
 	assert_true(oae_link_owes_credit(&l));
 }
 
-/* Who has not said that it is blocked needs none; nor does a new run, or an end that closes. */
+/* Who has not said that it is blocked needs none; nor does a new run. */
 LINK_TEST(test_ready_not_owed)
 {
 	grant_once(0);
@@ -1283,10 +1272,6 @@ LINK_TEST(test_ready_not_owed)
 	assert_false(oae_link_owes_credit(&l));
 	blocked();
 	assert_true(oae_link_owes_credit(&l));
-	close_link();
-	assert_false(oae_link_owes_credit(&l));
-	blocked();
-	assert_false(oae_link_owes_credit(&l));
 }
 
 /* A clock that jumped back: the link has its timer, whether READY is due or not. */

@@ -636,7 +636,7 @@ LINK_TEST(test_aside_reversed)
 
 	open_link(NULL);
 	step_aside();
-	rcv(frame(OAE_CLOSE));
+	rcv(peer_closes(0, false));
 	assert_reversed(&x, OAE_E_PEER_CLOSED);
 
 	open_link(NULL);

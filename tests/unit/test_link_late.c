@@ -9,13 +9,6 @@
 #define X	OAE_F_EXPRESS
 #define END	OAE_F_LAST
 
-static void assert_nothing_but(u8 note)
-{
-	assert_int_equal(noted(note), 1);
-	assert_int_equal(a.nops, 1);
-	assert_int_equal(a.nsends, 0);
-}
-
 static void assert_nothing_but_sync(u8 note)
 {
 	assert_int_equal(noted(note), 1);

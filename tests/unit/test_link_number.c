@@ -156,7 +156,7 @@ LINK_TEST(test_wrap)
 	/* A CLOSE is no answer: its 0 is no ack. */
 	open_link(state);
 	l.pn = 1ULL << 31;
-	rcv(frame(OAE_CLOSE));
+	rcv(peer_closes(0, true));
 	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 0);
 	assert_int_equal(oae_link_state(&l), OAE_CLOSED);
 }

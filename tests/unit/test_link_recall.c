@@ -498,46 +498,101 @@ TEST(test_end_dies)
 
 /* --- closing, leaving, settling --- */
 
-static void close_by(bool peer)
-{
-	if (peer)
-		rcv(frame(OAE_CLOSE));
-	else
-		close_link();
-}
-
-/* The end that closes waits for the answer. What is parked it recalls itself. */
+/* Who closes waits for the answer. What is parked it recalls itself. */
 TEST(test_closing)
 {
-	unsigned int peer, parked, found;
+	unsigned int parked, found;
 
-	for (peer = 0; peer < 2; peer++)
-		for (parked = 0; parked < 2; parked++)
-			for (found = 0; found < 2; found++) {
-				open_link(state);
-				post_express();
-				if (parked)
-					refuse(OAE_R_BUSY);
-				else
-					recall();
-				close_by(peer);
-				if (parked)
-					assert_recalled();
-				assert_null(sent(OAE_CLOSE));
-				assert_null(sent(OAE_CLOSE_ACK));
-				if (found)
-					rcv(delivered());
-				else
-					reflect_nothing();
-				if (found)
-					assert_true(ended(&x, OAE_COMMITTED));
-				else
-					assert_reversed(&x, !parked ? OAE_E_SIGNAL :
-							peer ? OAE_E_PEER_CLOSED : OAE_E_SHUTDOWN);
-				if (!found)
-					rcv(frame(OAE_DONE));
-				assert_non_null(sent(peer ? OAE_CLOSE_ACK : OAE_CLOSE));
-			}
+	for (parked = 0; parked < 2; parked++)
+		for (found = 0; found < 2; found++) {
+			open_link(state);
+			post_express();
+			if (parked)
+				refuse(OAE_R_BUSY);
+			else
+				recall();
+			close_link();
+			if (parked)
+				assert_recalled();
+			assert_int_equal(sent(OAE_CLOSE)->frame.flags, 0);
+			if (found)
+				rcv(delivered());
+			else
+				reflect_nothing();
+			if (found)
+				assert_true(ended(&x, OAE_COMMITTED));
+			else
+				assert_reversed(&x, parked ? OAE_E_SHUTDOWN : OAE_E_SIGNAL);
+			if (!found)
+				rcv(frame(OAE_DONE));
+			assert_int_equal(sent(OAE_CLOSE)->frame.flags, OAE_F_LAST);
+		}
+}
+
+/* Who closes says that it has not delivered it, and will not: it is told at once. */
+TEST(test_peer_closing)
+{
+	static const int told[] = { OAE_E_PEER_CLOSED, OAE_E_PEER_CLOSED, OAE_E_SIGNAL };
+	unsigned int how;
+
+	for (how = 0; how < ARRAY_SIZE(told); how++) {
+		open_link(state);
+		post_express();
+		if (how == 1)
+			refuse(OAE_R_BUSY);
+		if (how == 2)
+			recall();
+		rcv(peer_closes(0, true));
+		assert_reversed(&x, told[how]);
+		assert_null(sent(OAE_OFFER));
+		assert_non_null(sent(OAE_CLOSE_ACK));
+	}
+}
+
+/* Or that it has: only the answer, which may be lost, tells of what. */
+TEST(test_peer_closing_delivered)
+{
+	struct oae_frame f;
+
+	open_link(state);
+	post_express();
+	recall();
+	f = peer_closes(1, true);
+	f.rx++;
+	rcv(f);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+	assert_null(sent(OAE_CLOSE_ACK));
+	rcv(delivered());
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_non_null(sent(OAE_CLOSE_ACK));
+}
+
+/* What a half has made step aside is posted again; not any more if the peer closes meanwhile. */
+TEST(test_peer_closing_aside)
+{
+	open_link(state);
+	post_express();
+	refuse(OAE_R_BUSY);
+	post_half(&y);
+	assert_recalled();
+	rcv(peer_closes(0, false));
+	assert_reversed(&y, OAE_E_PEER_CLOSED);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 2);
+	assert_int_equal(count_op(OAE_OP_BACK), 0);
+}
+
+/* It was recalled over a freeze: the next run's CLOSE tells as well. */
+TEST(test_peer_closing_next_run)
+{
+	open_link(state);
+	post_express();
+	recall();
+	rcv(peer_closes(1, false));
+	anew();
+	assert_recalled();
+	rcv(peer_closes(0, true));
+	assert_reversed(&x, OAE_E_SIGNAL);
+	assert_non_null(sent(OAE_CLOSE_ACK));
 }
 
 /* As the port goes down nothing is committed of which the peer would have to hear. */

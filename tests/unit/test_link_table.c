@@ -52,7 +52,7 @@
 	X(PROBING, "OPEN", timer(100 * MS))			/* asked an idle peer */ \
 	X(CLOSE_SENT, "CLOSE_SENT", oae_link_close(&l, now, &a)) \
 	X(CLOSE_WAIT, "CLOSE_SENT+out", (post(&x, 0), oae_link_close(&l, now, &a))) \
-	X(CLOSE_RECD, "CLOSE_RECD+out", (post(&x, 0), rcv_plain(OAE_CLOSE, l.ltag, PEER, 0))) \
+	X(CLOSE_RECD, "CLOSE_RECD+out", (post(&x, 0), rcv_close(l.given, 0))) \
 	X(HALF_OUT, "OPEN+out+half", post_kind(&h, OAE_SWAP))	/* the peer is the senior */ \
 	X(HALF_SENIOR, "OPEN+out+half", post_kind(&h, OAE_SWAP)) /* this end is */ \
 	X(HALF_REFUSED, "OPEN+out+waiting", (post_kind(&h, OAE_SWAP), refuse(OAE_R_NO_HALF))) \
@@ -111,7 +111,9 @@
 	X(REFUSE_ACCESS, refuse(OAE_R_ACCESS)) \
 	X(READY, rcv_plain(OAE_READY, l.ltag, PEER, 0)) \
 	X(DONE, rcv_plain(OAE_DONE, l.ltag, PEER, 0)) \
-	X(CLOSE, rcv_plain(OAE_CLOSE, l.ltag, PEER, 0)) \
+	X(CLOSE_NONE, rcv_close(0, 0))		/* the peer holds nothing of mine */ \
+	X(CLOSE_ALL, rcv_close(l.given, 0)) \
+	X(CLOSE_LAST, rcv_close(l.given, OAE_F_LAST)) \
 	X(CLOSE_POLICY, rcv_plain(OAE_CLOSE, l.ltag, l.peer_ltag, OAE_R_POLICY)) \
 	X(CLOSE_ACK, rcv_plain(OAE_CLOSE_ACK, l.ltag, PEER, 0)) \
 	X(NOLINK, rcv_plain(OAE_NOLINK, l.ltag, PEER, 0)) \
@@ -133,6 +135,7 @@
 	X(OLD_PEER_POLICY, rcv_plain(OAE_CLOSE, l.ltag, STALE, OAE_R_POLICY)) \
 	X(EVIL_TX, rcv_evil(2, 0)) \
 	X(EVIL_RX, rcv_evil(0, 2)) \
+	X(EVIL_CLOSE, rcv_close(l.given + 1, 0)) \
 	X(OPEN, oae_link_open(&l, now, &a)) \
 	X(POST, post(&y, 0)) \
 	X(POST_2, (post(&y, 0), post(&z, OAE_POST_EXPRESS))) \
@@ -408,6 +411,16 @@ static void rcv_plain(u8 opcode, u32 dst, u32 src, u16 reason)
 	struct oae_frame f = frame(opcode, dst, src);
 
 	f.reason = reason;
+	rcv(&f);
+}
+
+/* The peer closes, and holds so many of mine. */
+static void rcv_close(u32 held, u8 flags)
+{
+	struct oae_frame f = frame(OAE_CLOSE, l.ltag, PEER);
+
+	f.seq = l.tx + held;
+	f.flags = flags;
 	rcv(&f);
 }
 

@@ -357,32 +357,34 @@ LINK_TEST(test_one_after_the_other)
 	assert_int_equal(count_op(OAE_OP_APPLY), 1);
 }
 
-/* Closing: CLOSE waits for what this end has offered, not for what it holds. */
+/* Closing: LAST waits for what this end has offered, not for what it holds. */
 LINK_TEST(test_close)
 {
 	held();
 	close_link();
-	assert_non_null(sent(OAE_CLOSE));
+	assert_int_equal(sent(OAE_CLOSE)->frame.seq, l.rx + 1);
+	assert_int_equal(sent(OAE_CLOSE)->frame.flags, OAE_F_LAST);
 	commit(0);
 	assert_int_equal(count_op(OAE_OP_APPLY), 1);
 
 	open_link(NULL);
 	post(&x, 1, 0);
 	close_link();
+	assert_int_equal(sent(OAE_CLOSE)->frame.seq, l.rx);
+	assert_int_equal(sent(OAE_CLOSE)->frame.flags, 0);
 	rcv(offer_kind(OAE_VERB));
-	assert_null(sent(OAE_CLOSE));
-	assert_int_equal(sent(OAE_REFUSE)->frame.reason, OAE_R_BUSY);
+	assert_int_equal(a.nsends, 0);
 	rcv(answer(OAE_REFLECT));
 	assert_non_null(sent(OAE_COMMIT));
 	rcv(frame(OAE_DONE));
-	assert_non_null(sent(OAE_CLOSE));
+	assert_int_equal(sent(OAE_CLOSE)->frame.flags, OAE_F_LAST);
 }
 
 /* Closed there: what is held is not cut off by CLOSE_ACK. */
 LINK_TEST(test_close_recd)
 {
 	post(&x, 1, 0);
-	rcv(frame(OAE_CLOSE));
+	rcv(peer_closes(1, false));
 	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
 	held();
 	rcv(answer(OAE_REFLECT));
@@ -390,13 +392,15 @@ LINK_TEST(test_close_recd)
 	assert_null(sent(OAE_CLOSE_ACK));
 	commit(0);
 	assert_int_equal(count_op(OAE_OP_APPLY), 1);
+	assert_null(sent(OAE_CLOSE_ACK));
+	rcv(peer_closes(0, true));
 	assert_non_null(sent(OAE_CLOSE_ACK));
 	assert_int_equal(l.state, OAE_CLOSED);
 
-	/* The offer itself says that all else is done. */
+	/* Nor by one that lies. */
 	open_link(NULL);
 	post(&x, 1, 0);
-	rcv(frame(OAE_CLOSE));
+	rcv(peer_closes(1, true));
 	rcv(answer(OAE_REFLECT));
 	assert_null(sent(OAE_CLOSE_ACK));
 	held();
@@ -412,7 +416,7 @@ LINK_TEST(test_refused_at_last)
 	post(&x, 1, 0);
 	rcv(answer(OAE_REFLECT));
 	peer_lag = 1;
-	rcv(frame(OAE_CLOSE));
+	rcv(peer_closes(0, true));
 	assert_non_null(sent(OAE_COMMIT));
 	peer_lag = 0;
 	computes(OAE_R_NO_REGION, 0);

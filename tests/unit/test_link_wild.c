@@ -39,7 +39,7 @@ TEST(test_counters_of_nobody)
 /* CLOSE is out, but the link does not close: it never asked its peer again. */
 LINK_TEST(test_close_of_nobody)
 {
-	l.close_sent = true;
+	l.close_sent = OAE_CLOSING_LAST;
 	fire_at(now + 2 * cfg.keepalive);
 	assert_int_equal(noted(OAE_N_PROBE), 1);
 	assert_non_null(sent(OAE_SYNC));

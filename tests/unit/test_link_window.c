@@ -398,6 +398,22 @@ WINDOW_TEST(test_void_aside)
 	assert_true(oae_aside(&l, 1)->handle == &h[3]);
 }
 
+/* One of those that stepped aside is reversed: the others come back, in their order. */
+WINDOW_TEST(test_aside_reversed)
+{
+	post_some(1, 3);
+	refuse_number(1, OAE_R_BUSY);
+	post_half(&x);
+	assert_int_equal(cancel(&h[1]), 0);
+	assert_reversed(&h[1], OAE_E_SIGNAL);
+	for (; l.nlanes > 1 || !offered(4); reflect(l.tx + 1))
+		assert_true(l.tx < 4);
+	rcv(BUT(answer_to(OAE_REFLECT, 4), f.length += CUT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_true(offered(5)->handle == &h[2]);
+	assert_true(offered(6)->handle == &h[3]);
+}
+
 /* What waits behind a half that is taken back goes out, whatever else is under way. */
 WINDOW_TEST(test_half_taken_back)
 {

@@ -2,16 +2,173 @@
 /* An end closes while several transactions are under way (doc/protocol.md section 4.11). */
 #include "one_window.h"
 
-/* CLOSE does not wait for what is held above a number that was refused. */
+/* CLOSE says up to which number all is held. What is above that is dropped, and not taken. */
 WINDOW_TEST(test_close)
 {
-	take(2, OAE_MESSAGE);
-	take_settling(1, OAE_MESSAGE);
+	unsigned int i;
+
+	take(1, OAE_MESSAGE);
+	take(3, OAE_MESSAGE);
+	take_slice(4, 0, 0);
+	take(5, OAE_VERB);
 	close_link();
-	assert_non_null(sent(OAE_CLOSE));
-	/* The peer gives the number up. */
+	assert_int_equal(sent(OAE_CLOSE)->frame.seq, l.rx + 1);
+	assert_int_equal(sent(OAE_CLOSE)->frame.flags, OAE_F_LAST);
+	assert_int_equal(count_op(OAE_OP_DISCARD), 3);
+	assert_int_equal(l.nheld, 1);
+	for (i = 2; i < 6; i++) {
+		take(i, i == 3 ? OAE_VOID : OAE_MESSAGE);
+		assert_nothing_but(OAE_N_OLD_SEQ);
+		rcv(BUT(frame(OAE_ASK), f.seq = l.rx + i));
+		assert_nothing_but(OAE_N_OLD_SEQ);
+	}
+	/* What is held may be committed, or be nothing; CLOSE says the same again. */
+	take(1, OAE_MESSAGE);
+	assert_non_null(sent(OAE_REFLECT));
 	take(1, OAE_VOID);
 	assert_non_null(sent(OAE_REFLECT));
+	commit_to(1);
+	assert_int_equal(count_op(OAE_OP_DELIVER), 0);
+	while (!sent(OAE_CLOSE))
+		fire_at(l.timer_at);
+	assert_int_equal(sent(OAE_CLOSE)->frame.seq, l.rx);
+}
+
+/* In the next run it takes nothing at all. */
+WINDOW_TEST(test_close_next_run)
+{
+	take(1, OAE_MESSAGE);
+	close_link();
+	anew_wide();
+	assert_int_equal(sent(OAE_CLOSE)->frame.seq, l.rx);
+	take(1, OAE_MESSAGE);
+	assert_nothing_but(OAE_N_OLD_SEQ);
+}
+
+/* Nor the frame that begins it, though CLOSE of that run was not sent before. */
+WINDOW_TEST(test_close_resolved_by_offer)
+{
+	close_link();
+	port_down();
+	rcv(BUT(frame(OAE_SYNC), f.src_ltag += 0x100, f.dst_ltag = 0x77));
+	rcv(BUT(offer_kind(OAE_MESSAGE), f.seq = l.rx + 1));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_null(sent(OAE_REFLECT));
+	assert_int_equal(sent(OAE_CLOSE)->frame.seq, l.rx);
+}
+
+/* What a peer that closes does not hold is reversed at once, and nothing takes its place. */
+WINDOW_TEST(test_peer_holds)
+{
+	post_some(1, 4);
+	reflect(3);
+	rcv(peer_closes(2, false));
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 2);
+	assert_reversed(&h[4], OAE_E_PEER_CLOSED);
+	assert_null(sent(OAE_OFFER));
+	assert_false(oae_link_wants(&l));
+	reflect(4);
+	assert_nothing_but(OAE_N_OLD_SEQ);
+	reflect(1);
+	reflect(2);
+	assert_true(ended(&h[2], OAE_COMMITTED));
+	assert_true(sent(OAE_COMMIT)->frame.flags & OAE_F_WANT_DONE);
+	rcv(frame(OAE_DONE));
+	assert_int_equal(a.nsends, 0);
+	rcv(peer_closes(0, true));
+	assert_non_null(sent(OAE_CLOSE_ACK));
+	assert_int_equal(l.state, OAE_CLOSED);
+}
+
+/* Likewise verbs, of which nothing comes back that waits; and nothing, in the place of some. */
+WINDOW_TEST(test_peer_holds_none)
+{
+	post_verbs(1, 3);
+	refuse_number(2, OAE_R_NO_REGION);
+	assert_int_equal(l.nvoid, 2);
+	rcv(peer_closes(0, false));
+	assert_true(ended(&h[1], OAE_REVERSED));
+	assert_int_equal(count_op(OAE_OP_BACK), 0);
+	assert_int_equal(l.nlanes + l.given + l.nvoid + l.ndue, 0);
+
+	open_window(state);
+	post_half(&x);
+	rcv(peer_closes(0, true));
+	assert_true(ended(&x, OAE_REVERSED));
+	assert_non_null(sent(OAE_CLOSE_ACK));
+}
+
+/* What verbs wait for is what was not reflected: below what the peer takes no more. */
+WINDOW_TEST(test_peer_holds_void)
+{
+	post_some(1, 2);
+	refuse_number(1, OAE_R_TOO_BIG);
+	refuse_number(2, OAE_R_TOO_BIG);
+	reflect(2);
+	assert_int_equal(l.nvoid, 1);
+	rcv(peer_closes(1, false));
+	assert_int_equal(l.nvoid, 1);
+	assert_int_equal(l.nlanes, 1);
+}
+
+/* A late CLOSE does not take LAST back. */
+WINDOW_TEST(test_peer_last)
+{
+	post_some(1, 1);
+	rcv(peer_closes(1, true));
+	rcv(peer_closes(1, false));
+	reflect(1);
+	assert_null(sent(OAE_CLOSE_ACK));
+	rcv(frame(OAE_DONE));
+	assert_non_null(sent(OAE_CLOSE_ACK));
+}
+
+/* Whoever closes says so again. If that does not come, the peer does not close. */
+WINDOW_TEST(test_peer_does_not_close)
+{
+	now += 10 * cfg.keepalive;
+	rcv(peer_closes(0, false));
+	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
+	now += cfg.keepalive / 2;
+	rcv(frame(OAE_DONE));
+	fire_at(now);
+	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
+	assert_int_equal(l.timer_at, now + cfg.keepalive / 2);
+	fire_at(l.timer_at);
+	/* Its numbers are not used in this run. */
+	assert_int_equal(noted(OAE_N_STALL), 1);
+	rcv(resolved());
+	assert_int_equal(oae_link_state(&l), OAE_OPEN);
+	assert_true(oae_link_wants(&l));
+}
+
+/* It holds what was offered in this run, and all that is committed: nothing else can be. */
+WINDOW_TEST(test_peer_holds_too_much)
+{
+	post_some(1, 2);
+	rcv(peer_closes(3, false));
+	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
+
+	open_window(state);
+	post_some(1, 2);
+	reflect(1);
+	rcv(BUT(peer_closes(0, false), f.seq--));
+	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
+}
+
+/* Before LAST something here is undecided: who has no link knows nothing of that. */
+WINDOW_TEST(test_close_ack_early)
+{
+	post_some(1, 1);
+	close_link();
+	rcv(frame(OAE_CLOSE_ACK));
+	assert_nothing_but(OAE_N_OLD_SEQ);
+	reflect(1);
+	rcv(frame(OAE_DONE));
+	assert_int_equal(sent(OAE_CLOSE)->frame.flags, OAE_F_LAST);
+	rcv(frame(OAE_CLOSE_ACK));
+	assert_int_equal(l.state, OAE_CLOSED);
 }
 
 /* A link that ends hands nothing back that rests on a verb: all of it is over. */
@@ -27,25 +184,14 @@ WINDOW_TEST(test_killed)
 	assert_int_equal(a.nsends, 0);
 }
 
-/* But a peer that closes is answered only when nothing is held. */
+/* A peer that closes is answered only when nothing is held. */
 WINDOW_TEST(test_peer_closes)
 {
 	take(1, OAE_MESSAGE);
-	rcv(frame(OAE_CLOSE));
+	rcv(peer_closes(0, true));
 	assert_null(sent(OAE_CLOSE_ACK));
 	commit_to(1);
 	assert_non_null(sent(OAE_CLOSE_ACK));
-}
-
-/* A verb is held, and both ends close: the peer is probed as always. */
-WINDOW_TEST(test_close_computing)
-{
-	take_verb(1);
-	close_link();
-	rcv(frame(OAE_CLOSE));
-	assert_null(sent(OAE_CLOSE_ACK));
-	fire_at(now + cfg.keepalive);
-	assert_non_null(sent(OAE_SYNC));
 }
 
 /* A link that closes and freezes reverses its offers as it resolves. */
@@ -69,7 +215,7 @@ WINDOW_TEST(test_close_parked)
 	close_link();
 	assert_true(ended(&h[1], OAE_REVERSED));
 	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
-	assert_null(sent(OAE_CLOSE));
+	assert_int_equal(sent(OAE_CLOSE)->frame.flags, 0);
 }
 
 /* A verb above it, which was in flight, goes back, and may be posted no more. */
@@ -77,7 +223,7 @@ WINDOW_TEST(test_close_parked_verb)
 {
 	post_verbs(1, 3);
 	reflect(3);
-	rcv(frame(OAE_CLOSE));
+	close_link();
 	assert_false(op(OAE_OP_COMPLETE));
 	refuse_number(1, OAE_R_BUSY);
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 1);

@@ -385,14 +385,21 @@ WINDOW_TEST(test_compute_void)
 	assert_int_equal(count_op(OAE_OP_APPLY), 0);
 }
 
-/* An end that closes takes nothing that has waited. */
-WINDOW_TEST(test_compute_closing)
+/* An end that settles takes nothing that has waited; one that closes has dropped it. */
+WINDOW_TEST(test_compute_settling)
 {
 	take(2, OAE_VERB);
-	close_link();
-	take(1, OAE_VOID);
+	take_settling(1, OAE_VOID);
 	assert_int_equal(nverbs, 0);
 	assert_refused(2, OAE_R_BUSY);
+
+	open_window(state);
+	take(2, OAE_VERB);
+	close_link();
+	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
+	assert_int_equal(l.nwait, 0);
+	take(1, OAE_VOID);
+	assert_int_equal(nverbs + a.nsends, 0);
 }
 
 /* The run ends: what waits is forgotten. */

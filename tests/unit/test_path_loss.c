@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a path loses: how soon it is found lossy, and that a good one is not
- * (doc/architecture.md, Which path an end chooses). The arithmetic that pathloss.c gives is checked by trying.
+ * What a path loses: how soon it is found lossy, and that a good one is not (doc/architecture.md,
+ * Which path an end chooses). The arithmetic that pathloss.c gives is checked by trying.
  */
 #include "unit.h"
 #include "../../modoae/link/pathloss.h"

@@ -97,7 +97,8 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         self._say_blocked_at = 0.0
         self._free()
         self.state = "CLOSED"
-        self.closing = self.peer_closing = False
+        self.closing = self.peer_closing = self.peer_last = False
+        self._top: Optional[int] = None     # what CLOSE has said in this run: nothing above it is taken
         self.received: List[bytes] = []
         self.counts: Dict[str, int] = {}
         self._queue: List[Message] = []
@@ -282,7 +283,7 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
             self._reflect(held[0])
             self._count("reflected again")
         if self.closing and now >= self._close_at and self._may_close():
-            self.send(Op.CLOSE)
+            self.send(Op.CLOSE, seq=self._stop(), flags=Flag.LAST)
             if self._close_at:
                 self.send_sync()
             self._close_at = now + MOST_PTO
@@ -305,6 +306,16 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         self._asks = 0
         self._next_ask = time.monotonic() + PTO
 
+    def _stop(self) -> int:
+        """Up to which number all is held; what is above that is dropped."""
+        if self._top is None:
+            self._top = self.rx
+            while (gather := self._gathers.get(add(self._top, 1))) and gather.held:
+                self._top = add(self._top, 1)
+            for number in [n for n in self._gathers if distance(n, self._top) > 0]:
+                del self._gathers[number]
+        return self._top
+
     def _may_close(self) -> bool:
         return not self._lanes and not self._queue and self._confirmed == self.tx
 
@@ -318,6 +329,7 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         self._syncs = 0
         for gather in self._gathers.values():
             gather.kept = True
+        self._top = None
         self._say_sync()
 
     def _say_sync(self) -> None:
@@ -421,7 +433,9 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         check(frame.op != Op.CLOSE or not frame.reason, "turned away:", frame)
         self._examine(frame)
         if frame.op == Op.CLOSE:
+            self._peer_holds(frame.seq)
             self.peer_closing = True
+            self.peer_last |= bool(frame.flags & Flag.LAST)
         elif frame.op in QUESTIONS:
             self._question(frame)
         else:
@@ -469,7 +483,8 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
                 self.send(Op.DONE, newest=newest)
             return
         ahead = distance(frame.seq, self.rx)
-        if ahead < 1 or ahead > self.window:
+        if ahead < 1 or ahead > self.window or \
+                self._top is not None and distance(frame.seq, self._top) > 0:
             self._count("old_seq")
             return
         gather = self._gathers.get(frame.seq)
@@ -550,7 +565,7 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
             for message in self._queue:
                 message.ending = "reversed"
             self._queue.clear()
-            if not self._lanes and self._confirmed == self.tx and not self._gathers:
+            if self.peer_last and not self._lanes and self._confirmed == self.tx and not self._gathers:
                 self.send(Op.CLOSE_ACK)
                 self.state = "CLOSED"
                 return
@@ -595,6 +610,15 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         lane.first = add(self.asked, 1)
         if self.state == "OPEN":
             self._offer(number, lane, [0])
+
+    def _peer_holds(self, number: int) -> None:
+        """The peer closes, and takes nothing above a number: that is reversed, and nothing takes its place."""
+        check(0 <= distance(number, self.tx) <= len(self._lanes), "it holds up to", number)
+        while len(self._lanes) > distance(number, self.tx):
+            lane = self._lanes.pop(last := add(self.tx, len(self._lanes)))
+            self._costs.pop(last, None)
+            if lane.message:
+                lane.message.ending = "reversed"
 
     def _answer(self, frame: Frame) -> None:
         self._hear_answer(frame)

@@ -381,32 +381,57 @@ def close_here(test):
     link.expect(Op.CLOSE_ACK)
 
 
-@rule("4.7", "CLOSE of the peer: forgotten with the CLOSE_ACK")
+@rule("4.7", "CLOSE of the peer has LAST, and is forgotten with the CLOSE_ACK")
 def close_there(test):
     link = test.open()
     test.far.close(vc=link.vc)
-    link.expect(Op.CLOSE, lambda frame: (frame.src_ltag, frame.dst_ltag) == (link.peer_ltag, link.ltag))
+    said = link.expect(Op.CLOSE, lambda frame: (frame.src_ltag, frame.dst_ltag) == (link.peer_ltag, link.ltag))
+    check((said.seq, said.flags) == (link.tx, Flag.LAST), "it says", said)
     check(test.far.tag(vc=link.vc), "the tag is gone before the CLOSE_ACK")
     link.send(Op.CLOSE_ACK)
     test.gone(link)
 
 
-@rule("4.7", "an end that closes refuses with BUSY what it does not hold, and takes what it holds")
-def close_busy(test):
+@rule("4.7", "an end that closes says what it holds without a gap, and takes nothing above that")
+def close_holds(test):
     link = test.open()
     test.attach(link)
-    first, second = add(link.tx, 1), add(link.tx, 2)
+    first, third = add(link.tx, 1), add(link.tx, 3)
     link.reflected(link.offer(b"held", first), first)
+    link.reflected(link.offer(b"above a gap", third), third)
     test.far.close(vc=link.vc)
-    link.offer(b"too late", second)
-    refused = link.expect(Op.REFUSE, lambda frame: frame.seq == second)
-    check(refused.reason == Reason.BUSY, "the reason is", refused.reason)
-    link.offer(b"", second, kind=3)
-    link.reflected([b""], second, kind=3)
-    link.commit(second, done=False)
+    said = link.expect(Op.CLOSE)
+    check(said.seq == first, "it says", said)
+    for number in add(link.tx, 2), third:
+        link.offer(b"too late", number)
+        link.offer(b"", number, kind=3)
+        link.send(Op.ASK, seq=number)
+    link.send(Op.ASK, seq=first)
+    answer = link.expect(Op.REFLECT)
+    check(answer.seq == first, "it answers", answer)
+    check(link.expect(Op.CLOSE).seq == first, "it says something else")
+    link.commit(first, done=False)
     link.send(Op.CLOSE_ACK)
     barrier(test)
     check(test.messages_of(link) == [b"held"], "another message")
+
+
+@rule("4.7", "an end that closes ends first what it has offered: LAST follows, and no CLOSE_ACK counts before")
+def close_offers(test):
+    link = test.open()
+    test.attach(link)
+    number = test.far.queue(vc=link.vc, data=b"last words".hex())
+    slices = link.gather()
+    test.far.close(vc=link.vc)
+    said = link.expect(Op.CLOSE)
+    check(not said.flags & Flag.LAST, "it says", said)
+    link.send(Op.CLOSE_ACK)
+    link.reflect(slices)
+    link.committed()
+    test.ends(link, number, "committed")
+    said = link.expect(Op.CLOSE, lambda frame: frame.flags & Flag.LAST)
+    link.send(Op.CLOSE_ACK)
+    test.gone(link)
 
 
 @rule("4.7", "what the peer has waiting is reversed when the link closes: EPIPE")
@@ -415,10 +440,42 @@ def close_epipe(test):
     test.attach(link)
     number = test.far.queue(vc=link.vc, data=b"never".hex())
     link.offered()
-    link.send(Op.REFUSE, newest=True, seq=add(link.rx, 1), reason=Reason.BUSY)
-    link.send(Op.CLOSE)
+    link.send(Op.CLOSE, flags=0)
     test.ends(link, number, "reversed", "EPIPE")
-    link.offered(kind=3)
-    link.reflect([b""], kind=3)
-    link.committed()
+    link.send(Op.CLOSE)
     link.expect(Op.CLOSE_ACK)
+
+
+@rule("4.7", "what the peer holds may be committed yet; its writer is told so")
+def close_held_there(test):
+    link = test.open()
+    test.attach(link)
+    test.far.queue(vc=link.vc, data=b"held".hex())
+    slices = link.gather()
+    second = test.far.queue(vc=link.vc, data=b"not held".hex())
+    link.offered(add(link.rx, 2))
+    link.send(Op.CLOSE, seq=add(link.rx, 1), flags=0)
+    link.reflect(slices)
+    link.committed()
+    test.ends(link, second, "reversed", "EPIPE")        # in the order of posting
+    link.send(Op.CLOSE)
+    link.expect(Op.CLOSE_ACK)
+
+
+@rule("4.7", "CLOSE with a number that is not committed, or not offered: impossible")
+def close_impossible(test):
+    for ahead in -1, 1:
+        link = test.open()
+        link.send(Op.CLOSE, seq=add(link.rx, ahead))
+        link.expect(Op.SYNC, lambda frame, old=link.peer_ltag: frame.src_ltag != old)
+
+
+@rule("4.7", "a peer that does not say CLOSE again does not close: the link freezes, and it gets messages")
+def close_reopens(test):
+    test.quick(keepalive_ms=100, dead_ms=20000)
+    link = test.open()
+    test.attach(link)
+    link.send(Op.CLOSE, flags=0)
+    link.resolve(link.expect(Op.SYNC, lambda frame, old=link.peer_ltag: frame.src_ltag != old))
+    test.far.queue(vc=link.vc, data=b"on we go".hex())
+    link.offered()

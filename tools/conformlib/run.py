@@ -86,6 +86,8 @@ class End:      # pylint: disable=too-many-instance-attributes
         if op in ANSWERS:
             fields |= {"number": self.heard.newest, "map": self.heard.map(),
                        "marks": Mark.NOW if newest else 0}
+        if op == Op.CLOSE and not other.get("reason"):      # nothing is held, and nothing undecided
+            fields |= {"seq": self.rx, "flags": Flag.LAST}
         return Frame(op, payload, **(fields | other))
 
     def send(self, op: int, payload: bytes = b"", **other: int) -> Frame:
