@@ -293,6 +293,9 @@ static ssize_t hear(int fd, unsigned long long end, bool deaf, void *buf, size_t
 	ssize_t n;
 
 	for (;;) {
+		errno = EINTR;
+		if (interrupted() && !deaf)	/* though more may be there, without end */
+			return -1;
 		n = oae_recv(fd, buf, room);
 		if (!n)
 			errno = ENODEV;
@@ -300,8 +303,8 @@ static ssize_t hear(int fd, unsigned long long end, bool deaf, void *buf, size_t
 			return n;
 		if (!n || (errno != EAGAIN && errno != EINTR))
 			return -1;
-		errno = interrupted() && !deaf ? EINTR : now_ns() >= end ? ETIME : 0;
-		if (errno)
+		errno = ETIME;
+		if (now_ns() >= end)
 			return -1;
 		poll(&p, 1, 100);
 	}

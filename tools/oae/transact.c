@@ -79,6 +79,9 @@ static int try(struct transact *t, int (*post)(int fd, void *data), void *data)
 	int err, why;
 
 	t->why = 0;
+	/* A loop of transactions that end at once waits for nothing, and must end, too. */
+	if (interrupted() && !t->deaf)
+		return EINTR;
 	while (post(t->fd, data)) {
 		if (errno != EAGAIN)
 			return errno;
