@@ -194,10 +194,10 @@
 
 /* offer: states */
 #define OFFER_NONE	0
-#define OFFER_OUT	2
-#define OFFER_PARKED	3
-#define OFFER_REFLECTED	4
-#define OFFER_QUEUED	5
+#define OFFER_OUT	1
+#define OFFER_PARKED	2
+#define OFFER_REFLECTED	3
+#define OFFER_QUEUED	4
 
 /* offer: how it is due */
 #define DUE_NOT		0

@@ -74,8 +74,6 @@ static const char *procfs_offer_word(enum oae_offer_state offer)
 	switch (offer) {
 	case OAE_OFFER_NONE:
 		return "-";
-	case OAE_OFFER_SLICING:
-		return "slicing";
 	case OAE_OFFER_OUT:
 	case OAE_OFFER_REFLECTED:
 		return "out";

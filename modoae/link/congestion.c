@@ -49,14 +49,14 @@ unsigned int oae_cong_may(const struct oae_link *l)
 
 /**
  * oae_cong_part() - which slices of an offer may go now
- * @l: the link, OPEN
+ * @l: the link, OPEN; one may go at least
  * @slices: those that are to be sent, bit n for slice n
  *
- * Return: the lowest of them, one at least.
+ * Return: the lowest of them.
  */
 u64 oae_cong_part(const struct oae_link *l, u64 slices)
 {
-	unsigned int n = oae_cong_may(l) ?: 1;
+	unsigned int n = oae_cong_may(l);
 	u64 rest = slices;
 
 	if (n >= OAE_MAX_SLICES)

@@ -8,7 +8,6 @@
  *
  *   NONE       nothing is offered under the number
  *   QUEUED     to be offered, for the first time in this run or again
- *   SLICING    waits for oae_link_resliced(): the slices no longer fit the MTU
  *   OUT        in flight; while frozen: resolving decides the outcome
  *   REFLECTED  the peer holds it; those below it are to be committed first
  *   PARKED     refused for lack of a free word, or since the peer settles: offered again on READY,

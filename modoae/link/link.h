@@ -148,9 +148,6 @@ enum oae_op_type {
 				 * alone
 				 */
 	OAE_OP_CONFIRMED,	/* the commits up to @seq are known to be delivered */
-	OAE_OP_RESLICE,		/* cut @handle anew: oae_link_cut(), then
-				 * oae_link_resliced()
-				 */
 	OAE_OP_TIMER,		/* (re)arm the timer for @at, ns, of the event's clock */
 	OAE_OP_FLUSH,		/* reverse all queued messages, @err */
 	OAE_OP_GONE,		/* the link is CLOSED and may be forgotten */
@@ -231,6 +228,8 @@ static inline void oae_send_slice(struct oae_send *s, unsigned int i)
  * @verb: carries out the ops, and computes the verb in slice 0 of @seq (protocol 4.10). Returns 0,
  *	and in @reply the length of the answer, which the caller keeps; or why the verb is refused,
  *	enum oae_reason; BUSY: there is no memory for it
+ * @cut: cuts a post anew, into slices of at most @max bytes; nslices is 0 if it needs more than
+ *	OAE_MAX_SLICES
  * @told: the frame that this event resolves against, if that has told which slices of tx + 1 the
  *	peer keeps; the caller sets it to NULL
  * @op: the ops
@@ -245,6 +244,7 @@ struct oae_actions {
 	void (*hashes)(struct oae_actions *a, u32 seq, unsigned int n, u64 *hash);
 	void (*post_hashes)(struct oae_actions *a, const struct oae_post *p, u64 *hash);
 	u16 (*verb)(struct oae_actions *a, u32 seq, u16 *reply);
+	void (*cut)(struct oae_actions *a, struct oae_post *p, u16 max);
 	const struct oae_frame *told;
 	struct oae_op op[OAE_MAX_OPS];
 	struct oae_send send[OAE_MAX_SENDS];
@@ -252,7 +252,6 @@ struct oae_actions {
 
 enum oae_offer_state {
 	OAE_OFFER_NONE,
-	OAE_OFFER_SLICING,	/* waiting for oae_link_resliced() */
 	OAE_OFFER_OUT,		/* in flight */
 	OAE_OFFER_PARKED,	/* refused for now */
 	OAE_OFFER_REFLECTED,	/* waits until those below it are committed */
@@ -600,8 +599,6 @@ bool oae_link_wants_half(const struct oae_link *l);
 int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
 		    struct oae_actions *a);
 int oae_link_take_back(struct oae_link *l, const void *handle, u64 now,
-		       struct oae_actions *a);
-void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
 		       struct oae_actions *a);
 void oae_link_ready(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_link_made_room(struct oae_link *l, u32 room, u64 now,

@@ -102,28 +102,29 @@ static void offer_too_long(struct oae_link *l, u32 seq, u64 now, struct oae_acti
 	}
 	/* An express in doubt: oae_offer_sure() reverses it. */
 	n->state = OAE_OFFER_OUT;
-	/* Its slices are gone: force cutting anew. */
+	/* Its slices may be gone: force cutting anew. */
 	n->p.slice_max = 0xffff;
 	n->at = now;
 	l->given = 1;
 }
 
-/* True: the slices do not fit, and the caller was asked to cut them anew. */
-static bool offer_wants_slicing(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
+/* A content is as it can be carried, cut anew if need be. False: it is too long, which is told. */
+static bool offer_cut(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 {
 	struct oae_lane *n = oae_lane(l, seq);
-	bool cuts = oae_kind_is(n->p.kind, OAE_T_CUT);
-	u16 max = oae_link_slice_max(l);
+	bool several = n->p.nslices > 1 && !oae_kind_is(n->p.kind, OAE_T_CUT);
+	bool fits = oae_mtu_fits(l, &n->p);
 
-	if (!oae_mtu_fits(l, &n->p)) {
-		offer_too_long(l, seq, now, a);
-		return true;
+	if (fits && (several || n->p.slice_max > oae_link_slice_max(l))) {
+		a->cut(a, &n->p, oae_link_cut(l, n->p.kind, n->p.len));
+		n->lacks = 0;
+		/* What the peer keeps is of other slices. */
+		a->told = NULL;
 	}
-	if (n->p.slice_max <= max && (cuts || n->p.nslices == 1))
-		return false;
-	n->state = OAE_OFFER_SLICING;
-	oae_op(a, OAE_OP_RESLICE)->handle = n->p.handle;
-	return true;
+	if (fits && n->p.nslices)
+		return true;
+	offer_too_long(l, seq, now, a);
+	return false;
 }
 
 /*
@@ -161,7 +162,7 @@ static void offer_number(struct oae_link *l, u32 seq, u64 now, struct oae_action
 	}
 	oae_lane_unpark(l, n);
 	oae_lane_not_due(l, n);
-	if (offer_wants_slicing(l, seq, now, a))
+	if (!offer_cut(l, seq, now, a))
 		return;
 	offer_begins(l, n, now);
 	slices = oae_slice_mask(n->p.nslices);
@@ -227,54 +228,6 @@ void oae_offer_sure(struct oae_link *l, struct oae_actions *a)
 	n->doubt = false;
 	if (!n->offered && n->state == OAE_OFFER_OUT)
 		oae_offer_drop(l, l->tx + 1, OAE_REVERSED, OAE_E_TOO_BIG, a);
-}
-
-/* The lane that waits for new slices; NULL: this post does not. */
-static struct oae_lane *offer_slicing(const struct oae_link *l, const void *handle,
-				      u32 *seq)
-{
-	struct oae_lane *n;
-
-	if (!oae_lane_find(l, handle, seq))
-		return NULL;
-	n = oae_lane(l, *seq);
-	return n->state == OAE_OFFER_SLICING ? n : NULL;
-}
-
-/**
- * oae_link_resliced() - complete OAE_OP_RESLICE
- * @l: the link
- * @p: the post, cut to oae_link_cut(); nslices is 0 if it needs more than
- *	OAE_MAX_SLICES
- * @now: ns
- * @a: actions, the same list that held the OAE_OP_RESLICE
- */
-void oae_link_resliced(struct oae_link *l, const struct oae_post *p, u64 now,
-		       struct oae_actions *a)
-{
-	struct oae_lane *n;
-	u32 seq;
-
-	n = offer_slicing(l, p->handle, &seq);
-	if (!n)
-		return;
-	now = oae_now(l, now);
-	if (!p->nslices || (!oae_kind_is(p->kind, OAE_T_CUT) && p->nslices > 1)) {
-		offer_too_long(l, seq, now, a);
-	} else {
-		n->lacks = 0;
-		n->p = *p;
-		n->resume = false;
-		if (l->state == OAE_OPEN) {
-			offer_begins(l, n, now);
-			oae_credit_give(l, seq);
-			offer_out(l, seq, oae_slice_mask(p->nslices), now, a);
-		} else {
-			/* The run has ended meanwhile: resolving offers the post. */
-			n->state = n->doubt ? OAE_OFFER_OUT : OAE_OFFER_QUEUED;
-		}
-	}
-	oae_finish(l, now, a);
 }
 
 /* Is there a half to offer? A link that closes has reversed it. */
@@ -417,20 +370,13 @@ static bool pump_too_long(struct oae_link *l, const struct oae_lane *n, u64 now)
 	       !oae_mtu_fits(l, &n->p) && oae_mtu_waits(l, &n->p, now);
 }
 
-/*
- * Offer what has a number for the first time in this run. False: the link waits, for
- * new slices or since it froze.
- */
+/* Offer what has a number for the first time in this run. False: the link waits. */
 static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 		      struct oae_actions *a)
 {
 	u32 seq = l->tx + l->given + 1;
 	struct oae_lane *n = oae_lane(l, seq);
-	bool dropped;
 
-	/* It is about to be cut: what is carried may have changed once more since it was asked. */
-	if (n->state == OAE_OFFER_SLICING)
-		return false;
 	l->too_long = pump_too_long(l, n, now);
 	if (l->too_long)
 		return false;
@@ -440,11 +386,10 @@ static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 			return true;
 		}
 		offer_number(l, seq, now, a);
-		return l->state == OAE_OPEN && n->state == OAE_OFFER_OUT;
+	} else {
+		oae_offer_again(l, seq, now, a);
 	}
-	dropped = !oae_mtu_fits(l, &n->p);
-	oae_offer_again(l, seq, now, a);
-	return l->state == OAE_OPEN && (dropped || n->state == OAE_OFFER_OUT);
+	return l->state == OAE_OPEN;
 }
 
 /* Offer again what is due. False: the rest must wait. */

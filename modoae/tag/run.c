@@ -132,11 +132,6 @@ static void run_apply_op(struct oae_tag *tag, struct oae_run *ev,
 	case OAE_OP_BACK:
 		oae_pack_back(tag, msg, op->refused);
 		break;
-	case OAE_OP_RESLICE:
-		oae_msg_slice(msg, oae_link_cut(&tag->link, msg->post.kind,
-						msg->post.len));
-		oae_link_resliced(&tag->link, &msg->post, ev->now, &ev->a);
-		break;
 	case OAE_OP_TIMER:
 		/*
 		 * 1 us later, so that the timer does not fire before the link's
@@ -203,6 +198,15 @@ static u16 run_verb(struct oae_actions *a, u32 seq, u16 *reply)
 	reason = oae_region_compute(ev->tag, seq, reply, &again);
 	ev->ready |= again;
 	return reason;
+}
+
+/* The link can carry less, or more, than when a message was cut. */
+static void run_cut(struct oae_actions *a, struct oae_post *p, u16 max)
+{
+	struct oae_msg *msg = p->handle;
+
+	oae_msg_slice(msg, max);
+	*p = msg->post;
 }
 
 /* It was refused only to let others go first. */
@@ -316,6 +320,7 @@ static __always_inline void run_begin(struct oae_tag *tag, struct oae_run *ev)
 	ev->a.hashes = run_hashes;
 	ev->a.post_hashes = run_post_hashes;
 	ev->a.verb = run_verb;
+	ev->a.cut = run_cut;
 	ev->a.told = NULL;
 	ev->tag = tag;
 	oae_link_use(&tag->link,

@@ -151,7 +151,7 @@ class Told(Scripted):
         first = self.out(file)
         second = Call(file.write, b"second")
         wait_for(lambda: file.status().pending == 2, "the second")
-        self.peer.send(oae.CLOSE)
+        self.peer.send(oae.CLOSE, seq=1)        # the first is held
         self.ends_in(second, errno.EPIPE)
         self.reflect()
         self.assertEqual(first.result(), 4)

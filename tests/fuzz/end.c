@@ -176,7 +176,6 @@ void h_post(struct h_event *ev, struct h_tx *tx, h_id id, u16 max,
 	if (max) {
 		post->cut = max;
 		fill_post(e, post);
-		e->resliced = true;
 		fuzz_say("    #%u cut to %u slices", (u32)id,
 			 post->post.nslices);
 	}
@@ -223,7 +222,6 @@ static void begin(struct end *e)
 	e->commits = 0;
 	e->deliveries = 0;
 	e->keeps = 0;
-	e->resliced = false;
 	e->gone = false;
 	e->owes_reflect = false;
 }

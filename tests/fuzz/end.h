@@ -80,7 +80,7 @@ struct end {
 	struct end_post *done[2 * END_POSTS];	/* ended in it */
 	unsigned int ndone;
 	unsigned int commits, deliveries, keeps;
-	bool resliced, gone;
+	bool gone;
 	const struct end_post *result, *take;	/* for the COMPLETE behind */
 	bool owes_reflect;		/* for an express, of what was delivered */
 	u64 delivered;			/* its digest */

@@ -65,6 +65,21 @@ static u16 verb(struct oae_actions *a, u32 seq, u16 *reply)
 	return reason;
 }
 
+static void cut(struct oae_actions *a, struct oae_post *p, u16 max)
+{
+	struct h_event *ev = now_running;
+	h_id id = H_OF(p->handle);
+	struct h_tx *tx = h_at_link(ev, id);
+
+	(void)a;
+	if (!tx || tx->kind != OAE_MESSAGE) {
+		h_fail(ev, id, "# is to be cut anew, and is no message");
+		return;
+	}
+	h_post(ev, tx, id, max, p);
+	ev->calls++;
+}
+
 /**
  * h_begin() - begin an event, with no actions
  * @ev: the event
@@ -79,6 +94,7 @@ void h_begin(struct h_event *ev)
 	ev->a->hashes = hashes;
 	ev->a->post_hashes = post_hashes;
 	ev->a->verb = verb;
+	ev->a->cut = cut;
 	ev->a->told = NULL;
 	now_running = ev;
 	ev->now = oae_conn_begin(&ev->conn, &ev->end->link, h_paths ? h_paths(ev) : NULL,
@@ -349,8 +365,6 @@ static void op_of_tx(struct h_event *ev, const struct oae_op *op)
 {
 	h_id id = H_OF(op->handle);
 	struct h_tx *tx = h_at_link(ev, id);
-	struct oae_link *l = &ev->end->link;
-	struct oae_post p;
 
 	if (!tx) {
 		h_fail(ev, id, "G3: # ends or is asked for, and the link has not got it");
@@ -368,13 +382,6 @@ static void op_of_tx(struct h_event *ev, const struct oae_op *op)
 			h_dissolve(ev, tx, id, op->refused);
 		else
 			h_requeue(ev, tx, id);
-		break;
-	case OAE_OP_RESLICE:
-		if (tx->kind != OAE_MESSAGE)
-			h_fail(ev, id, "RESLICE of #, which is no message");
-		h_post(ev, tx, id, oae_link_cut(l, tx->kind, tx->len), &p);
-		ev->calls++;
-		oae_link_resliced(l, &p, ev->now, ev->a);
 		break;
 	default:
 		h_ended(ev, tx, id, op->outcome, op->err);
@@ -406,7 +413,6 @@ static void one_op(struct h_event *ev, const struct oae_op *op)
 	case OAE_OP_TAKE:
 	case OAE_OP_COMPLETE:
 	case OAE_OP_BACK:
-	case OAE_OP_RESLICE:
 		op_of_tx(ev, op);
 		break;
 	case OAE_OP_CONFIRMED:

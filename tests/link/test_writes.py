@@ -317,7 +317,7 @@ class Outcomes(OneScript):
         second = self.a.start_write(b"second")
         third = self.a.start_write(b"third")
         wait_for(lambda: self.a.tag(self.vc)["queue"] == 1, "one to be queued")
-        self.peer.send(oae.CLOSE)
+        self.peer.send(oae.CLOSE, seq=1)        # the first is held
         self.assertEqual([second.result(), third.result()], [-errno.EPIPE] * 2)
         fourth = self.a.start_write(b"fourth")
         wait_for(lambda: self.moved()["posted"] == 4, "the fourth")

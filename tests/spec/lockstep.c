@@ -374,9 +374,6 @@ static void one_op(int who, const struct oae_op *op, const struct said *s,
 	case OAE_OP_GONE:
 		did(x, "gone");
 		break;
-	case OAE_OP_RESLICE:
-		did(x, "reslice");
-		break;
 	case OAE_OP_NOTE:
 		if (op->note == OAE_N_BROKEN)
 			did(x, "broken");

@@ -81,9 +81,24 @@ static inline void computes(u16 reason, u16 reply)
 	verdict_reply = reply;
 }
 
+/* How many posts the last event has cut anew, and which was the last. */
+static unsigned int ncuts;
+static const void *last_cut __attribute__((unused));
+static const void *uncuttable __attribute__((unused));
+
+static inline void cut(struct oae_actions *some, struct oae_post *p, u16 max)
+{
+	(void)some;
+	ncuts++;
+	last_cut = p->handle;
+	p->slice_max = max;
+	p->nslices = p->handle == uncuttable ? 0 : (p->len + max - 1) / max;
+}
+
 static inline void clear(void)
 {
 	nverbs = 0;
+	ncuts = 0;
 	memset(&a, 0xa5, sizeof(a));
 	a.nops = 0;
 	a.done = 0;
@@ -93,6 +108,7 @@ static inline void clear(void)
 	a.hashes = kept_hashes;
 	a.post_hashes = post_hashes;
 	a.verb = compute;
+	a.cut = cut;
 	a.told = NULL;
 }
 
@@ -380,12 +396,6 @@ static inline void set_mtu(u16 mtu)
 {
 	clear();
 	oae_link_set_mtu(&l, mtu, now, &a);
-}
-
-static inline void resliced(const struct oae_post *p)
-{
-	clear();
-	oae_link_resliced(&l, p, now, &a);
 }
 
 static inline void kill_link(int err)

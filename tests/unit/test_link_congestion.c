@@ -166,14 +166,11 @@ WINDOW_TEST(test_any_state)
 
 	/* Of what is cut anew, too, whatever was sent meanwhile. */
 	open_window(state);
+	bears(2);
 	post(&h[1], 1, 0);
 	post_it(&p);
-	assert_non_null(op(OAE_OP_RESLICE));
-	bears(1);
-	p.slice_max = 1000;
-	p.nslices = 5;
-	clear();
-	oae_link_resliced(&l, &p, now, &a);
+	assert_int_equal(ncuts, 1);
+	assert_int_equal(offered(2)->nslices, 4);
 	assert_int_equal(offered(2)->slices, 1);
 }
 

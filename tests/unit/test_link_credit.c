@@ -139,13 +139,10 @@ WINDOW_TEST(test_cut_anew)
 	assert_int_equal(l.state, OAE_OPEN);
 	post_msg(1);
 	post_it(&p);
-	assert_false(op(OAE_OP_RESLICE));
+	assert_int_equal(ncuts, 0);
 	done(0, grant + 1);
-	assert_non_null(op(OAE_OP_RESLICE));
-	p.slice_max = oae_link_cut(&l, OAE_MESSAGE, p.len);
-	p.nslices = 2;
-	resliced(&p);
-	assert_non_null(offered(2));
+	assert_int_equal(ncuts, 1);
+	assert_int_equal(offered(2)->nslices, 2);
 	assert_int_equal(l.charged, U(MSG) + 1200 + 2 * OAE_SLICE_COST);
 }
 

@@ -839,7 +839,7 @@ LINK_TEST(test_limits)
 	assert_true(oae_link_wants(&l));
 	assert_int_equal(oae_link_post(&l, &p, now, &a), 0);
 	assert_int_equal(sent(OAE_OFFER)->slices, 15);
-	assert_int_equal(count_op(OAE_OP_RESLICE) + count_op(OAE_OP_COMPLETE), 0);
+	assert_int_equal(ncuts + count_op(OAE_OP_COMPLETE), 0);
 	refuse(OAE_R_TOO_BIG);
 	assert_true(ended(&x, OAE_REVERSED));
 	rcv(answer(OAE_REFLECT));
@@ -849,7 +849,7 @@ LINK_TEST(test_limits)
 	p.len--;
 	p.slice_max++;
 	post_it(&p);
-	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
+	assert_int_equal(ncuts, 1);
 
 	cfg.max_len = 2 * SLICE;
 	rcv(slice(0, 0));
@@ -860,8 +860,8 @@ LINK_TEST(test_limits)
 	assert_false(oae_link_wants(&l));
 }
 
-/* Only what was asked to be cut anew, while it is, is taken. */
-LINK_TEST(test_resliced)
+/* What is too long for the path now is cut anew, once, and all of it is offered. */
+LINK_TEST(test_cut_anew)
 {
 	struct oae_post p = {
 		.handle = &x, .len = 2000, .slice_max = 1000, .nslices = 2,
@@ -870,35 +870,27 @@ LINK_TEST(test_resliced)
 	post(&y, 1, 0);
 	rcv(answer(OAE_REFLECT));
 	post_it(&p);
-	p.slice_max = 500;
-	p.nslices = 4;
-	resliced(&p);	/* nobody asked */
-	assert_int_equal(a.nops + a.nsends, 0);
+	assert_int_equal(ncuts, 0);
 	set_mtu(600);
 	rcv(resolved());
-	assert_true(op(OAE_OP_RESLICE)->handle == &x);
-	assert_false(sent(OAE_OFFER));
-	p.handle = &y;
-	resliced(&p);	/* for another */
-	assert_int_equal(a.nops + a.nsends, 0);
-	p.handle = &x;
-	oae_link_resliced(&l, &p, now, &a);
+	assert_int_equal(ncuts, 1);
+	assert_true(last_cut == &x);
 	assert_int_equal(sent(OAE_OFFER)->slices, 15);
-	assert_int_equal(sent(OAE_OFFER)->slice_max, 500);
+	assert_int_equal(sent(OAE_OFFER)->slice_max, 600 - OAE_HDR_LEN);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 
 	anew();
+	assert_int_equal(ncuts, 0);
 	assert_int_equal(sent(OAE_OFFER)->slices, 15);
 	assert_int_equal(sent(OAE_OFFER)->frame.flags, 0);
 
 	/* It cannot be cut so: reversed, and the next one's turn. */
 	post(&y, 1, 0);
+	uncuttable = &x;
 	set_mtu(200);
 	rcv(resolved());
-	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
-	p.nslices = 0;
-	oae_link_resliced(&l, &p, now, &a);
-	assert_true(ended(&x, OAE_REVERSED));
+	uncuttable = NULL;
+	assert_reversed(&x, OAE_E_TOO_BIG);
 	assert_true(sent(OAE_OFFER)->handle == &y);
 	assert_int_equal(a.nsends, 2);		/* SYNC_ACK before it */
 }

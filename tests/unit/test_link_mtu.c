@@ -19,18 +19,15 @@ static void post_message(char *handle, u32 len, u16 slice_max)
 	});
 }
 
-/* What was asked to be cut is cut to what the link says. */
+/* It was cut to what the link says, and offered. */
 static void cut_anew(char *handle, u32 len)
 {
 	u16 max = oae_link_cut(&l, OAE_MESSAGE, len);
 
-	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
-	assert_ptr_equal(op(OAE_OP_RESLICE)->handle, handle);
-	assert_null(sent(OAE_OFFER));
-	resliced(&(struct oae_post){
-		.handle = handle, .digest = DIGEST, .first = 1, .len = len,
-		.slice_max = max, .nslices = (len + max - 1) / max,
-	});
+	assert_int_equal(ncuts, 1);
+	assert_ptr_equal(last_cut, handle);
+	assert_ptr_equal(sent(OAE_OFFER)->handle, handle);
+	assert_int_equal(sent(OAE_OFFER)->nslices, (len + max - 1) / max);
 }
 
 /* X waits for so long, and is reversed then. */
@@ -1075,10 +1072,10 @@ TEST(test_what_is_too_long)
 			else
 				post_kind(&x, fits[i].kind, fits[i].len + more, fits[i].reply);
 			assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-			assert_int_equal(!sent(OAE_OFFER) && !count_op(OAE_OP_RESLICE), more);
+			assert_int_equal(!sent(OAE_OFFER), more);
 			if (!more)
 				continue;
-			assert_null(op(OAE_OP_RESLICE));
+			assert_int_equal(ncuts, 0);
 			fire_at(now + cfg.dead);
 			assert_reversed(&x, OAE_E_TOO_BIG);
 		}
@@ -1100,7 +1097,7 @@ LINK_TEST(test_message_waits)
 	assert_int_equal(oae_link_cut(&l, OAE_MESSAGE, 64 * SHORT + 1), LONG);
 	assert_int_equal(oae_link_cut(&l, OAE_VERB, 64 * SHORT + 1), SHORT);
 	assert_null(sent(OAE_OFFER));
-	assert_int_equal(count_op(OAE_OP_RESLICE) + count_op(OAE_OP_COMPLETE), 0);
+	assert_int_equal(ncuts + count_op(OAE_OP_COMPLETE), 0);
 	asks_again();
 	gets_through(1500);
 	rcv(BUT(resolved(), f.sync.max_len = 10000));
@@ -1259,25 +1256,6 @@ LINK_TEST(test_go_by_timer)
 	assert_true(l.timer_at <= now + oae_link_pto(&l));
 }
 
-/* What is about to be cut is not offered before, though it need not be cut any more. */
-LINK_TEST(test_go_by_while_cut)
-{
-	post_message(&x, LONG, LONG);
-	doubts();
-	gets_through(576);
-	rcv(resolved());
-	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
-	go_by(1500, 1500, 0, 0);
-	assert_int_equal(l.state, OAE_OPEN);
-	assert_null(sent(OAE_OFFER));
-	assert_null(op(OAE_OP_RESLICE));
-	resliced(&(struct oae_post){
-		.handle = &x, .digest = DIGEST, .first = 1, .len = LONG,
-		.slice_max = 576 - OAE_HDR_LEN, .nslices = 3,
-	});
-	assert_int_equal(sent(OAE_OFFER)->nslices, 3);
-}
-
 /* A search by another path is over here, and a row of failures is none. */
 LINK_TEST(test_go_by_forgets)
 {
@@ -1359,7 +1337,7 @@ LINK_TEST(test_express_not_sent)
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_null(sent(OAE_OFFER));
 	/* It may be delivered: it is not reversed, nor is there a way to cut it. */
-	assert_int_equal(count_op(OAE_OP_COMPLETE) + count_op(OAE_OP_RESLICE), 0);
+	assert_int_equal(count_op(OAE_OP_COMPLETE) + ncuts, 0);
 	fire_at(now + MS);
 	assert_int_equal(probed(), 1500);
 	assert_int_equal(probe()->flags, 0);
@@ -1380,8 +1358,6 @@ LINK_TEST(test_lies)
 		dice = dice * 1664525 + 1013904223;
 		if (l.state != OAE_OPEN) {
 			rcv(BUT(resolved(), f.sync.mtu = dice >> 8));
-			if (count_op(OAE_OP_RESLICE))
-				cut_anew(&x, LONG);
 			continue;
 		}
 		rcv(BUT(answer(OAE_ACK), f.have = dice >> 16 & 1, f.map = dice * 7,
@@ -1441,6 +1417,8 @@ LINK_TEST(test_back_to_the_peers_mtu)
 	assert_int_equal(probed(), 4000);
 	gets_through(1500);
 	rcv(BUT(resolved(), f.sync.mtu = 4000));
+	cut_anew(&x, 4000 - OAE_HDR_LEN);
+	rcv(answer(OAE_REFLECT));
 	asks_again();
 	assert_int_equal(probed(), 9216);
 	gets_through(4000);

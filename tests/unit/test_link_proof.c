@@ -132,63 +132,51 @@ LINK_TEST(test_delivered_after_all)
 /* A wider path again: it is offered, as what it was. */
 LINK_TEST(test_wide_again)
 {
-	struct oae_post p = {
-		.handle = &x, .len = 2000, .slice_max = 1000, .nslices = 2,
-		.flags = OAE_POST_EXPRESS,
-	};
-
 	express_too_long(asked());
 	set_mtu(1500);
-	rcv(asked());
-	/* What it was cut to has been tried, and is no more. */
-	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
-	assert_null(sent(OAE_OFFER));
-	oae_link_resliced(&l, &p, now, &a);
+	rcv(BUT(asked(), f.sync.max_len = 10000));
+	assert_int_equal(ncuts, 1);
 	assert_true(sent(OAE_OFFER)->handle == &x);
+	assert_int_equal(sent(OAE_OFFER)->nslices, 7);
 	rcv(frame(OAE_SYNC_ACK));
 	assert_false(op(OAE_OP_COMPLETE));
 	refuse(OAE_R_TOO_BIG);
 	assert_true(ended(&x, OAE_REVERSED));
 }
 
-/* An express in doubt that fits, and behind it what does not. */
-static struct oae_post long_behind(void)
+/* An express in doubt, and another behind it. */
+static void express_behind(void)
 {
-	struct oae_post p = {
-		.handle = &y, .len = 1000, .slice_max = 1000, .nslices = 1,
-	};
-
 	post(&x, 1, OAE_POST_EXPRESS);
-	post_it(&p);
-	oae_link_set_mtu(&l, 200, now, &a);
+	post(&y, 1, OAE_POST_EXPRESS);
+	port_down();
 	rcv(asked());
 	assert_true(sent(OAE_OFFER)->handle == &x);
-	p.nslices = 0;
-	return p;
 }
 
-/* Of what comes behind it no run has heard. */
+/* Of what comes behind it no run has heard: it is what is offered in this one, and not in doubt. */
 LINK_TEST(test_doubt_ends)
 {
-	struct oae_post p = long_behind();
-	struct oae_frame f = answer(OAE_REFLECT);
+	struct oae_frame f;
 
+	express_behind();
+	f = answer(OAE_REFLECT);
 	f.rx++;
 	rcv(f);
 	assert_true(ended(&x, OAE_COMMITTED));
-	resliced(&p);
-	assert_true(ended(&y, OAE_REVERSED));
+	assert_true(sent(OAE_OFFER)->handle == &y);
+	assert_false(l.offer.doubt);
 
 	/* A refusal from before this run's first word: a peer may lie. */
 	open_link(state);
-	p = long_behind();
+	express_behind();
 	peer_lag = 1;
 	refuse(OAE_R_TOO_BIG);
 	assert_true(ended(&x, OAE_REVERSED));
 	peer_lag = 0;
 	rcv(answer(OAE_REFLECT));
-	resliced(&p);
-	assert_true(ended(&y, OAE_REVERSED));
+	assert_true(sent(OAE_OFFER)->handle == &y);
+	assert_false(l.offer.doubt);
 }
 
 /* Parked: a half that goes first, once the express is recalled, is not in doubt. */
@@ -208,24 +196,9 @@ LINK_TEST(test_doubt_parked)
 	peer_lag = 0;
 	rcv(answer(OAE_REFLECT));		/* of nothing */
 	assert_true(op(OAE_OP_BACK)->handle == &x);
-	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
-	resliced(&half);
-	assert_true(ended(&y, OAE_REVERSED));
-}
-
-/* What is atomic is the sender's to reverse, whoever holds it. */
-LINK_TEST(test_atomic_no_doubt)
-{
-	struct oae_post p = {
-		.handle = &x, .len = 2000, .slice_max = 1000, .nslices = 2,
-	};
-
-	post_it(&p);
-	oae_link_set_mtu(&l, 200, now, &a);
-	rcv(asked());
-	p.nslices = 0;
-	oae_link_resliced(&l, &p, now, &a);
-	assert_true(ended(&x, OAE_REVERSED));
+	assert_true(sent(OAE_OFFER)->handle == &y);
+	assert_int_equal(sent(OAE_OFFER)->nslices, 1);
+	assert_false(l.offer.doubt);
 }
 
 /* Delivered, and its sender may not know: not forgotten before it does. */
@@ -306,31 +279,6 @@ LINK_TEST(test_worn)
 	assert_int_equal(noted(OAE_N_WORN), 1);
 	rcv(resolved());
 	assert_int_equal(l.state, OAE_OPEN);
-}
-
-/* It wore out while the next was to be cut: that goes out in the next run. */
-LINK_TEST(test_worn_while_cut)
-{
-	struct oae_post p = {
-		.handle = &y, .len = 2000, .slice_max = 1000, .nslices = 2,
-	};
-
-	set_mtu(600);
-	rcv(resolved());
-	post(&x, 1, 0);
-	post_it(&p);
-	l.run_tx = l.tx - (1U << 30) + 1;
-	rcv(answer(OAE_REFLECT));
-	assert_int_equal(noted(OAE_N_WORN), 1);
-	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
-	p.slice_max = 500;
-	p.nslices = 4;
-	oae_link_resliced(&l, &p, now, &a);
-	assert_null(sent(OAE_OFFER));
-	assert_false(oae_link_undecided(&l));
-	rcv(resolved());
-	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &y);
-	assert_int_equal(sent(OAE_OFFER)->slices, 15);
 }
 
 UNIT_MAIN("what proves what")

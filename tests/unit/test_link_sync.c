@@ -488,6 +488,12 @@ static void no_post_hashes(struct oae_actions *act, const struct oae_post *p, u6
 	no_hashes(act, 0, p->nslices, hash);
 }
 
+static void no_cut(struct oae_actions *act, struct oae_post *p, u16 max)
+{
+	(void)act;
+	p->slice_max = max;
+}
+
 static u16 no_verb(struct oae_actions *act, u32 seq, u16 *reply)
 {
 	(void)act;
@@ -515,7 +521,7 @@ RULE_CLOSED(test_hostile)
 		for (i = 0; i < 300 && a->tag; i++) {
 			struct oae_actions act = {
 				.hashes = no_hashes, .post_hashes = no_post_hashes,
-				.verb = no_verb,
+				.verb = no_verb, .cut = no_cut,
 			};
 
 			f = forged(a, 1 + sim_upto(&w, OAE_OPCODE_END - 1));

@@ -224,12 +224,19 @@ static u16 compute(struct oae_actions *some, u32 seq, u16 *reply)
 	return verdict;
 }
 
+static void cut(struct oae_actions *some, struct oae_post *p, u16 max)
+{
+	(void)some;
+	p->slice_max = max;
+}
+
 static void clear(void)
 {
 	memset(&a, 0, sizeof(a));
 	a.hashes = kept_hashes;
 	a.post_hashes = post_hashes;
 	a.verb = compute;
+	a.cut = cut;
 	ret = 0;
 }
 
@@ -536,7 +543,7 @@ enum { PARTS = 10 };
 
 static void place(const char *part[PARTS])
 {
-	static const char *const offer[] = { "", "slicing", "out", "parked",
+	static const char *const offer[] = { "", "out", "parked",
 					     "reflected", "queued" };
 	static const char *const hold[] = { "", "partial", "held",
 					    "refused", "kept" };
@@ -592,7 +599,7 @@ static void describe_op(FILE *out, const struct oae_op *op)
 	static const char *const ends[] = { "committed", "reversed", "unknown" };
 	static const char *const plain[OAE_OP_GONE + 1] = {
 		[OAE_OP_DISCARD] = "discard", [OAE_OP_APPLY] = "apply", [OAE_OP_CONFIRMED] = "confirmed",
-		[OAE_OP_RESLICE] = "reslice", [OAE_OP_GONE] = "GONE",
+		[OAE_OP_GONE] = "GONE",
 	};
 
 	switch (op->type) {

@@ -48,7 +48,7 @@ LINK_TEST(test_aside_out_of_turn)
 	assert_ptr_equal(offered(), &i);
 }
 
-/* A half in two slices is asked for in one; that cannot be: it is too big. */
+/* A half that was posted in two slices is cut to one. */
 LINK_TEST(test_one_frame)
 {
 	struct oae_post p = {
@@ -57,12 +57,9 @@ LINK_TEST(test_one_frame)
 	};
 
 	post_it(&p);
-	assert_int_equal(count_op(OAE_OP_RESLICE), 1);
-	assert_null(sent(OAE_OFFER));
-	oae_link_resliced(&l, &p, now, &a);
-	assert_reversed(&x, OAE_E_TOO_BIG);
-	assert_null(sent(OAE_OFFER));
-	assert_int_equal(l.half.state, OAE_HALF_NONE);
+	assert_int_equal(ncuts, 1);
+	assert_ptr_equal(offered(), &x);
+	assert_int_equal(sent(OAE_OFFER)->nslices, 1);
 }
 
 /* Though the peer is heard of meanwhile. */
