@@ -96,13 +96,14 @@ class Looking(CommandTest):
         def measured():     # what was said twice on a slow machine says nothing of the way
             self.a.write(b"and again")
             self.b.read_one()
-            return all(tag["rtt_us"] and tag["minrtt_us"] for tag in self.a.tags())
+            return all(tag["rtt_us"] and (tag["minrtt_us"] or coarse) for tag in self.a.tags())
+        coarse = SLOW > 1   # the debug kernel's clock: what takes less than a tick takes no time
         wait_for(measured, "a round trip", interval=0.01)
         seen, proc = self.steady(lambda: oae(self.a, "-j", "show").json, self.a.tags)
         for row in proc:
             row["kid"] = f"0x{row['kid']:016x}"
         self.assertEqual(seen, proc)
-        self.assertTrue(all(0 < row["minrtt_us"] <= row["rtt_us"] for row in proc), proc)
+        self.assertTrue(all((row["minrtt_us"] or coarse) and row["minrtt_us"] <= row["rtt_us"] for row in proc), proc)
         self.assertEqual(seen[0]["peer"], self.cable.mac_b)
         text = oae(self.a, "show").out
         self.assertIn(f"port va: {self.cable.mac_a} up, mtu 1500\n", text)

@@ -338,7 +338,9 @@ class Losing:
 def slabs():
     """Objects in use in the caches that the module allocates from: name -> number."""
     found = re.findall(r"^([\w-]+) +(\d+)", Path("/proc/slabinfo").read_text("ascii"), re.M)
-    return {name: int(number) for name, number in found if WATCHED.match(name)}
+    # There the debug kernel notes what is to be freed by RCU: CONFIG_SLUB_RCU_DEBUG.
+    notes = "kmalloc-32" if SLOW > 1 else None
+    return {name: int(number) for name, number in found if WATCHED.match(name) and name != notes}
 
 
 def free_kilobytes():
