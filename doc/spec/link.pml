@@ -48,6 +48,7 @@ bit unasked, for_good, for_now;	/* see names.pml */
 #define EV_CANCEL_HALF	21	/* or wants it back */
 #define EV_MORE		22	/* there was more to offer than an event sends */
 #define EV_READY	23	/* words are free, or the end that settled goes on */
+#define EV_UNCLOSED	24	/* timer: the peer has not said CLOSE again */
 
 byte crashes[2], closes, deads;
 byte turn;			/* calm: 1 + the end whose timer may fire */
@@ -375,6 +376,10 @@ inline timer_step()
 	:: ev == EV_CLOSE_AGAIN ->
 		SAY(printf("EV %c close_again\n", NAME(me)));
 		close_again = 1
+	:: ev == EV_UNCLOSED ->
+		SAY(printf("EV %c unclosed\n", NAME(me)));
+		L.peer_closing = 0;
+		freeze(SYNC_SENT)
 	:: ev == EV_DEAD ->
 		SAY(printf("EV %c dead\n", NAME(me)));
 		deads++;
@@ -542,6 +547,8 @@ inline choose()
 	   (calm -> L.asked : PROBE) && ODDS(timers) -> ev = EV_PROBE
 	:: timer() && L.state == OPEN && L.close_sent && ODDS(timers) ->
 		ev = EV_CLOSE_AGAIN
+	:: timer() && !calm && L.state == OPEN && L.peer_closing && ODDS(timers) ->
+		ev = EV_UNCLOSED
 	:: !crowded() && deads < DEAD && !calm && ODDS(dead) &&
 	   ((frozen() && (!L.down || has_posts())) ||
 	    (L.state == OPEN && L.asked) || awaits()) -> ev = EV_DEAD

@@ -413,7 +413,7 @@ inline begin_content()
 #define in_window()	(in_ == 1 || (in_ > 1 && in_ <= L.window && !f_flag &&	\
 				      (!f_id || is_message(1 - me, f_id))))
 
-/* Who closes: what was held then can be committed, and nothing else comes. */
+/* An end that closes: numbers held then can be committed, and nothing else comes. */
 #define stopped(n)	(L.closing && !firm(n))
 #define void_here(n)	(held(n) && !L.hold[n].id)
 /* Nothing has taken its place. */

@@ -102,7 +102,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u64 now
 	}
 	if (f->opcode == OAE_CLOSE_ACK) {
 		/* The peer may have forgotten its counters: do not look at them. */
-		if (oae_close_out(l) && l->close_sent == OAE_CLOSING_LAST)
+		if (l->closing && l->close_sent == OAE_CLOSING_LAST)
 			oae_link_end(l, OAE_E_SHUTDOWN, a);
 		else
 			oae_note(a, OAE_N_OLD_SEQ);

@@ -175,7 +175,7 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 	if (l->too_long_at)
 		acts[n++] = M_ACT(M_WAITED, who, 0);
 	/* Long before an end probes, it has seen no progress. */
-	if (frozen(l) || m_close_out(l) || w->sc->probe ||
+	if (frozen(l) || m_close_out(l) || l->peer_closing || w->sc->probe ||
 	    (w->sc->ways && !may_stall(l)))
 		acts[n++] = M_ACT(M_AGAIN, who, 0);
 	if ((w->sc->dead && (l->asked_at || l->asks)) || (w->sc->ways && m_way_late(l)))

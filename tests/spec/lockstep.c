@@ -518,6 +518,8 @@ static void set_times(struct oae_link *l, const char *event)
 	} else if (!strcmp(event, "probe")) {
 		l->again_at = NOW;
 		l->heard_at = LONG_AGO;
+	} else if (!strcmp(event, "unclosed")) {
+		l->active_at = LONG_AGO;
 	} else if (!strcmp(event, "dead")) {
 		if (l->asked_at)
 			l->asked_at = LONG_AGO;

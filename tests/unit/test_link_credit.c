@@ -1255,7 +1255,7 @@ LINK_TEST(test_ready_part)
 	assert_true(oae_link_owes_credit(&l));
 }
 
-/* Who has not said that it is blocked needs none; nor does a new run. */
+/* A peer that has not said that it is blocked needs none; nor does a new run. */
 LINK_TEST(test_ready_not_owed)
 {
 	grant_once(0);

@@ -860,7 +860,7 @@ LINK_TEST(test_limits)
 	assert_false(oae_link_wants(&l));
 }
 
-/* What is too long for the path now is cut anew, once, and all of it is offered. */
+/* A message that is too long for the path now is cut anew, once, and all of it is offered. */
 LINK_TEST(test_cut_anew)
 {
 	struct oae_post p = {

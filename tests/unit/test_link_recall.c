@@ -498,7 +498,7 @@ TEST(test_end_dies)
 
 /* --- closing, leaving, settling --- */
 
-/* Who closes waits for the answer. What is parked it recalls itself. */
+/* An end that closes waits for the answer. A parked express it recalls itself. */
 TEST(test_closing)
 {
 	unsigned int parked, found;
@@ -529,7 +529,7 @@ TEST(test_closing)
 		}
 }
 
-/* Who closes says that it has not delivered it, and will not: it is told at once. */
+/* CLOSE says that the peer has not delivered it, and will not: that is told at once. */
 TEST(test_peer_closing)
 {
 	static const int told[] = { OAE_E_PEER_CLOSED, OAE_E_PEER_CLOSED, OAE_E_SIGNAL };
@@ -567,7 +567,7 @@ TEST(test_peer_closing_delivered)
 	assert_non_null(sent(OAE_CLOSE_ACK));
 }
 
-/* What a half has made step aside is posted again; not any more if the peer closes meanwhile. */
+/* An express that stepped aside for a half is posted again, unless the peer closes meanwhile. */
 TEST(test_peer_closing_aside)
 {
 	open_link(state);

@@ -226,7 +226,7 @@ RULE(test_nolink_stale)
 	quiet();
 }
 
-/* What is in flight ends before CLOSE says LAST. */
+/* A transaction in flight ends before CLOSE says LAST. */
 RULE(test_close_in_flight)
 {
 	struct sim_tx *x = post(a, 0), *y = post(a, 0);

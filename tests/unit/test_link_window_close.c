@@ -57,7 +57,7 @@ WINDOW_TEST(test_close_resolved_by_offer)
 	assert_int_equal(sent(OAE_CLOSE)->frame.seq, l.rx);
 }
 
-/* What a peer that closes does not hold is reversed at once, and nothing takes its place. */
+/* Contents that a peer that closes does not hold are reversed, and nothing takes their place. */
 WINDOW_TEST(test_peer_holds)
 {
 	post_some(1, 4);
@@ -98,7 +98,7 @@ WINDOW_TEST(test_peer_holds_none)
 	assert_non_null(sent(OAE_CLOSE_ACK));
 }
 
-/* What verbs wait for is what was not reflected: below what the peer takes no more. */
+/* Verbs wait for VOIDs that were not reflected: for those below what the peer takes no more. */
 WINDOW_TEST(test_peer_holds_void)
 {
 	post_some(1, 2);
@@ -123,7 +123,7 @@ WINDOW_TEST(test_peer_last)
 	assert_non_null(sent(OAE_CLOSE_ACK));
 }
 
-/* Whoever closes says so again. If that does not come, the peer does not close. */
+/* A peer that closes says so again. If that does not come, it does not close. */
 WINDOW_TEST(test_peer_does_not_close)
 {
 	now += 10 * cfg.keepalive;
