@@ -378,7 +378,6 @@ inline timer_step()
 		close_again = 1
 	:: ev == EV_UNCLOSED ->
 		SAY(printf("EV %c unclosed\n", NAME(me)));
-		L.peer_closing = 0;
 		freeze(SYNC_SENT)
 	:: ev == EV_DEAD ->
 		SAY(printf("EV %c dead\n", NAME(me)));

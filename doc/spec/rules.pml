@@ -591,6 +591,7 @@ inline freeze(how)
 	credit_froze();
 	L.asks = 0;
 	L.close_sent = 0;
+	L.peer_closing = 0;
 	L.state = SYNC_SENT;
 	begin = how
 }
@@ -1208,8 +1209,7 @@ inline forget_run(going)
 	L.tx = 0;
 	L.peer_rx = 0;
 	L.await_done = 0;
-	L.done_seq = 0;
-	L.peer_closing = 0
+	L.done_seq = 0
 }
 
 /* Start again: the two ends cannot both be right. */
@@ -1241,6 +1241,7 @@ inline broken()
 	L.peer_inc = 0;
 	L.rx = 0;
 	L.close_sent = 0;
+	L.peer_closing = 0;
 	L.state = SYNC_SENT;
 	begin = SYNC_SENT
 }
@@ -1454,6 +1455,7 @@ inline end_reset()
 	L.asked = 0;
 	L.closing = 0;
 	L.close_sent = 0;
+	L.peer_closing = 0;
 	L.ready_due = 0;
 	L.granted = 0;
 	L.grant = 0;

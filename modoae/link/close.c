@@ -44,11 +44,6 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 	oae_op(a, OAE_OP_GONE);
 }
 
-static int close_err(const struct oae_link *l)
-{
-	return l->closing ? OAE_E_SHUTDOWN : OAE_E_PEER_CLOSED;
-}
-
 /**
  * oae_close_drop() - reverse what waits for words, for credit, or for its turn
  * @l: the link, OPEN, closed here or by the peer
@@ -57,7 +52,7 @@ static int close_err(const struct oae_link *l)
 void oae_close_drop(struct oae_link *l, struct oae_actions *a)
 {
 	const struct oae_lane *n;
-	int err = close_err(l);
+	int err = oae_close_err(l);
 	u32 seq;
 
 	for (seq = l->tx + l->nlanes; seq != l->tx; seq--) {
@@ -89,8 +84,7 @@ static void close_say(struct oae_link *l, u64 now, struct oae_actions *a)
 
 	if (again && now < l->again_at)
 		return;
-	l->again_iv = again ? l->again_iv * 2 : oae_first_again(l);
-	l->again_at = now + l->again_iv;
+	oae_repeat(l, again, now);
 	l->close_sent = says;
 	s = oae_send(l, a, OAE_CLOSE);
 	s->frame.seq = oae_hold_stop(l, a);
@@ -128,7 +122,7 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 static void close_cut(struct oae_link *l, u32 last, struct oae_actions *a)
 {
 	const struct oae_lane *n;
-	int err = close_err(l);
+	int err = oae_close_err(l);
 	u32 seq;
 
 	/* From the top, so that nothing moves that is yet to be looked at. */

@@ -65,8 +65,7 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
  */
 void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	l->again_iv = oae_first_again(l);
-	l->again_at = now + l->again_iv;
+	oae_repeat(l, false, now);
 	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 }
 
@@ -89,6 +88,8 @@ static void freeze_begin(struct oae_link *l, enum oae_state state, u64 now,
 	l->said_blocked = false;
 	l->state = state;
 	l->close_sent = OAE_CLOSING_NOT;
+	/* A peer that closes says so in each run. */
+	l->peer_closing = OAE_CLOSING_NOT;
 	/* Nobody has answered the questions of the timer. */
 	if (!l->asked_at || (l->silent_at && l->silent_at < l->asked_at))
 		l->asked_at = l->silent_at ?: now;
@@ -214,7 +215,6 @@ void oae_forget_run(struct oae_link *l, struct oae_actions *a)
 	l->await_done = false;
 	l->last_express = false;
 	l->unseen = false;
-	l->peer_closing = OAE_CLOSING_NOT;
 }
 
 /* Begin as a new end: with new counters and a new incarnation. */

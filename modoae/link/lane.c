@@ -314,10 +314,17 @@ void oae_offer_withdraw(struct oae_link *l)
 	oae_lane_clear(l, l->tx + 1);
 }
 
-static void lane_back(struct oae_actions *a, void *handle, bool refused)
+/* A link that closes takes no post: there what would go back is reversed. */
+static void lane_back(const struct oae_link *l, void *handle, bool refused,
+		      struct oae_actions *a)
 {
-	struct oae_op *op = oae_op(a, OAE_OP_BACK);
+	struct oae_op *op;
 
+	if (oae_link_closing(l)) {
+		oae_complete(a, handle, OAE_REVERSED, oae_close_err(l));
+		return;
+	}
+	op = oae_op(a, OAE_OP_BACK);
 	op->handle = handle;
 	op->refused = refused;
 }
@@ -330,7 +337,7 @@ static void lane_back(struct oae_actions *a, void *handle, bool refused)
 void oae_offer_next_back(struct oae_link *l, struct oae_actions *a)
 {
 	if (l->next_valid)
-		lane_back(a, l->next.handle, false);
+		lane_back(l, l->next.handle, false, a);
 	l->next_valid = false;
 }
 
@@ -344,7 +351,7 @@ void oae_offer_aside_back(struct oae_link *l, unsigned int i, struct oae_actions
 {
 	oae_offer_next_back(l, a);
 	for (; l->naside > i; l->naside--)
-		lane_back(a, oae_aside(l, l->naside - 1)->handle, false);
+		lane_back(l, oae_aside(l, l->naside - 1)->handle, false, a);
 }
 
 /**
@@ -356,7 +363,7 @@ void oae_offer_aside_back(struct oae_link *l, unsigned int i, struct oae_actions
 void oae_offer_back(struct oae_link *l, void *handle, struct oae_actions *a)
 {
 	oae_offer_next_back(l, a);
-	lane_back(a, handle, false);
+	lane_back(l, handle, false, a);
 }
 
 /**
@@ -382,7 +389,7 @@ void oae_offer_hand_back(struct oae_link *l, u32 seq, bool refused,
 		n = oae_lane(l, at);
 		if (n->p.kind == OAE_VOID)
 			continue;
-		lane_back(a, n->p.handle, refused && at == seq);
+		lane_back(l, n->p.handle, refused && at == seq, a);
 		oae_lane_clear(l, at);
 	}
 }

@@ -27,6 +27,12 @@ static inline bool oae_close_out(const struct oae_link *l)
 	return l->closing && l->close_sent;
 }
 
+/* What a writer is told of a transaction that is reversed since the link closes. */
+static inline int oae_close_err(const struct oae_link *l)
+{
+	return l->closing ? OAE_E_SHUTDOWN : OAE_E_PEER_CLOSED;
+}
+
 /* Transaction numbers wrap: compare them by their distance. */
 static inline s32 oae_dist(u32 from, u32 to)
 {
@@ -209,6 +215,7 @@ bool oae_would_lose(const struct oae_link *l);
 
 /* timer.c */
 void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a);
+void oae_repeat(struct oae_link *l, bool again, u64 now);
 void oae_new_clock(struct oae_link *l, u64 now);
 void oae_timer_answered(struct oae_link *l, u64 now);
 void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);

@@ -583,7 +583,8 @@ int oae_link_cancel(struct oae_link *l, const void *handle, int err, u64 now,
  * @now: ns
  * @a: actions; OAE_OP_BACK follows for each
  *
- * The caller posts what is left of them again.
+ * The caller posts what is left of them again. If the link is closing all are reversed instead, by
+ * OAE_OP_COMPLETE.
  *
  * Return: 0; -ENOENT the link does not have this content.
  */

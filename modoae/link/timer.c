@@ -240,6 +240,31 @@ void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_link_wake(l, at, a);
 }
 
+/* The longest interval between two questions whether the peer is there, ns. */
+static u64 timer_slowest(const struct oae_link *l)
+{
+	u64 most = l->cfg->keepalive;
+
+	return l->down || most < l->cfg->dead / 4 ? most : l->cfg->dead / 4;
+}
+
+/**
+ * oae_repeat() - set when SYNC, or CLOSE, is sent again, should it not be answered
+ * @l: the link
+ * @again: it is sent again now: the interval doubles
+ * @now: ns
+ */
+void oae_repeat(struct oae_link *l, bool again, u64 now)
+{
+	u64 slowest = timer_slowest(l);
+
+	if (!again)
+		l->again_iv = oae_first_again(l);
+	else
+		l->again_iv = l->again_iv * 2 < slowest ? l->again_iv * 2 : slowest;
+	l->again_at = now + l->again_iv;
+}
+
 /* No answer for the dead time: the link is down. Reverse all that can be reversed. */
 static void timer_go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 {
@@ -257,7 +282,7 @@ static void timer_go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 /* The timer of a frozen end: send SYNC again, detect that the peer does not answer. */
 static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	u64 dead = l->cfg->dead, slowest;
+	u64 dead = l->cfg->dead;
 
 	if (now - l->asked_at >= dead && (!l->down || oae_has_posts(l)))
 		timer_go_down(l, now, a);
@@ -267,11 +292,7 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->state == OAE_CLOSED || now < l->again_at)
 		return;
 
-	slowest = l->cfg->keepalive;
-	if (!l->down && slowest > dead / 4)
-		slowest = dead / 4;
-	l->again_iv = l->again_iv * 2 < slowest ? l->again_iv * 2 : slowest;
-	l->again_at = now + l->again_iv;
+	oae_repeat(l, true, now);
 	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
 }
 
@@ -347,14 +368,10 @@ void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a)
 
 static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	u64 slowest = l->cfg->dead / 4, pto = oae_pto(l);
+	u64 pto = oae_pto(l);
 
-	if (l->peer_closing && now >= timer_closes_until(l)) {
-		l->peer_closing = OAE_CLOSING_NOT;
-		oae_freeze(l, OAE_N_STALL, now, a);
-		return;
-	}
-	if (timer_gives_up(l, pto, now)) {
+	if ((l->peer_closing && now >= timer_closes_until(l)) ||
+	    timer_gives_up(l, pto, now)) {
 		oae_freeze(l, OAE_N_STALL, now, a);
 		return;
 	}
@@ -377,9 +394,7 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 	/* CLOSE is repeated, with a probe: the link needs no other. */
 	if (!oae_close_out(l) && now - l->heard_at >= l->cfg->keepalive &&
 	    now >= l->again_at) {
-		if (slowest > l->cfg->keepalive)
-			slowest = l->cfg->keepalive;
-		l->again_at = now + slowest;
+		l->again_at = now + timer_slowest(l);
 		oae_probe(l, now, a);
 	}
 }

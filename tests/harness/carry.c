@@ -378,6 +378,9 @@ static void op_of_tx(struct h_event *ev, const struct oae_op *op)
 		h_hand_over(ev, op->type, 1, id);
 		break;
 	case OAE_OP_BACK:
+		/* It would wait for the end of the link. */
+		if (oae_link_closing(&ev->end->link))
+			h_fail(ev, id, "G4: # goes back, and the link takes no post");
 		if (h_several(tx))
 			h_dissolve(ev, tx, id, op->refused);
 		else

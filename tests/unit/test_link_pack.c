@@ -292,6 +292,24 @@ PACK_TEST(test_refused_for_good)
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
 }
 
+/* While an end closes it is reversed, with what waits behind it. */
+PACK_TEST(test_refused_closing)
+{
+	unsigned int peer;
+
+	for (peer = 0; peer < 2; peer++) {
+		open_packs(state);
+		post_pack(&h[1], 80);
+		if (peer)
+			rcv(peer_closes(1, false));
+		else
+			close_link();
+		refuse_for(1, OAE_R_TOO_BIG);
+		assert_null(op(OAE_OP_BACK));
+		assert_reversed(&h[1], peer ? OAE_E_PEER_CLOSED : OAE_E_SHUTDOWN);
+	}
+}
+
 WINDOW_TEST(test_refused_in_the_window)
 {
 	post(&h[1], 1, 0);
@@ -601,7 +619,7 @@ PACK_TEST(test_joined_taken_back_closing)
 	close_link();
 	assert_int_equal(sent(OAE_CLOSE)->frame.flags, 0);
 	assert_int_equal(take_back(&h[1]), 0);
-	BACK(&h[1]);
+	assert_reversed(&h[1], OAE_E_SHUTDOWN);
 	assert_void_at(1);
 	reflect_void(1);
 	assert_non_null(sent(OAE_COMMIT));

@@ -142,6 +142,59 @@ WINDOW_TEST(test_peer_does_not_close)
 	assert_true(oae_link_wants(&l));
 }
 
+/* What it said was of that run. In the next one, which may never come, it has not said it yet. */
+WINDOW_TEST(test_peer_closing_froze)
+{
+	rcv(peer_closes(0, false));
+	port_down();
+	assert_true(oae_link_wants(&l));
+	post(&h[1], 1, 0);
+	fire_at(l.timer_at + cfg.dead);
+	assert_reversed(&h[1], OAE_E_DOWN);
+	rcv(resolved());
+	post(&h[2], 1, 0);
+	rcv(peer_closes(0, true));
+	assert_reversed(&h[2], OAE_E_PEER_CLOSED);
+	assert_non_null(sent(OAE_CLOSE_ACK));
+}
+
+/* Verbs that rest on one that the peer takes no more are reversed, too. */
+WINDOW_TEST(test_peer_closing_verbs)
+{
+	post_verbs(1, 3);
+	rcv(peer_closes(3, false));
+	refuse_number(1, OAE_R_NO_REGION);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 3);
+	assert_int_equal(count_op(OAE_OP_BACK), 0);
+}
+
+/* CLOSE is said ever more seldom, and as often as a peer is asked whether it is there. */
+WINDOW_TEST(test_close_seldom)
+{
+	u64 at, most, iv;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		open_window(state);
+		cfg.keepalive = i ? 10 * cfg.dead : cfg.dead / 8;
+		most = i ? cfg.dead / 4 : cfg.keepalive;
+		close_link();
+		for (at = now, iv = 0; iv < most; at = now) {
+			rcv(frame(OAE_SYNC_ACK));
+			do {
+				fire_at(l.timer_at);
+			} while (!sent(OAE_CLOSE));
+			assert_in_range(now - at, iv + 1, most);
+			iv = now - at;
+		}
+		rcv(frame(OAE_SYNC_ACK));
+		do {
+			fire_at(l.timer_at);
+		} while (!sent(OAE_CLOSE));
+		assert_int_equal(now - at, most);
+	}
+}
+
 /* It holds what was offered in this run, and all that is committed: nothing else can be. */
 WINDOW_TEST(test_peer_holds_too_much)
 {
@@ -218,7 +271,7 @@ WINDOW_TEST(test_close_parked)
 	assert_int_equal(sent(OAE_CLOSE)->frame.flags, 0);
 }
 
-/* A verb above it, which was in flight, goes back, and may be posted no more. */
+/* So is what rests on it, though it was in flight: no post is taken any more. */
 WINDOW_TEST(test_close_parked_verb)
 {
 	post_verbs(1, 3);
@@ -226,8 +279,8 @@ WINDOW_TEST(test_close_parked_verb)
 	close_link();
 	assert_false(op(OAE_OP_COMPLETE));
 	refuse_number(1, OAE_R_BUSY);
-	assert_int_equal(count_op(OAE_OP_COMPLETE), 1);
-	assert_int_equal(count_op(OAE_OP_BACK), 2);
+	assert_int_equal(count_op(OAE_OP_COMPLETE), 3);
+	assert_int_equal(count_op(OAE_OP_BACK), 0);
 	assert_false(oae_link_wants(&l));
 	assert_int_equal(offered(1)->frame.kind, OAE_VOID);
 	assert_int_equal(offered(2)->frame.kind, OAE_VOID);

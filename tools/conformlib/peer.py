@@ -325,6 +325,7 @@ class Peer(End):        # pylint: disable=too-many-instance-attributes
         """Draw a new ltag, and send SYNC."""
         self._count(f"froze: {why}")
         self.new_run()
+        self.peer_closing = self.peer_last = False
         self.state = "SYNC_SENT"
         self._syncs = 0
         for gather in self._gathers.values():
