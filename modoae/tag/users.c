@@ -11,7 +11,7 @@
  * A transaction takes a place in its tag's queue (messages with verbs, or swaps)
  * and, if a file sent it, in that file's queue. A writer waits for room in the
  * queue that is full, exclusively: room wakes one writer, so many waiting writers
- * cost no more than one.
+ * cost no more than one. Until that one has looked, room wakes no other.
  *
  * No wake-up gets lost: a writer that has waited passes the wake-up on when it
  * leaves, whether it has queued something or not. So while there is room and a
@@ -116,7 +116,7 @@ void oae_users_stop(void)
 
 static bool room_shut(const struct oae_tag *tag)
 {
-	return READ_ONCE(tag->dead) || READ_ONCE(tag->node->shut);
+	return READ_ONCE(tag->dead) || READ_ONCE(tag->node->knobs.shut);
 }
 
 /**
@@ -153,11 +153,18 @@ static wait_queue_head_t *room_wanting(struct oae_tag *tag, struct oae_client *c
 					room_line(tag, swap);
 }
 
+/* A writer that is woken stays the first in its line until it leaves that. */
+static int room_woken(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
+{
+	default_wake_function(wait, mode, sync, key);
+	return 1;
+}
+
 /* Wait for room. 0: try again; -OAE_E_SIGNAL, -OAE_E_DEADLINE. */
 int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap, long *left)
 {
 	wait_queue_head_t *line, *next;
-	DEFINE_WAIT(wait);
+	DEFINE_WAIT_FUNC(wait, room_woken);
 	int err = 0;
 
 	while (!err && (line = room_wanting(tag, c, swap)) != NULL) {
