@@ -29,15 +29,14 @@ static int __net_init oae_net_init(struct net *net)
 	oae_unclaimed_init(node);
 	oae_changes_init(node);
 	oae_release_init(node);
-	oae_knobs_init(node);
 	oae_target_init(node);
 
-	err = oae_params_init(node);
+	err = oae_knobs_init(node);
 	if (err)
 		return err;
 	err = oae_tags_init(node, oae_tag_timer, oae_tag_free);
 	if (err)
-		goto exit_params;
+		goto exit_knobs;
 	err = oae_procfs_init(node);
 	if (err)
 		goto exit_tags;
@@ -49,8 +48,8 @@ static int __net_init oae_net_init(struct net *net)
 
 exit_tags:
 	oae_tags_exit(node);
-exit_params:
-	oae_params_exit(node);
+exit_knobs:
+	oae_knobs_exit(node);
 	return err;
 }
 
@@ -79,7 +78,7 @@ static bool __net_exit oae_nodes_leave(struct list_head *nets)
 		node = oae_node(net);
 		if (list_empty(&node->ports) && list_empty(&node->udps) && !node->every)
 			continue;
-		WRITE_ONCE(node->shut, true);
+		WRITE_ONCE(node->knobs.shut, true);
 		any = true;
 	}
 	rtnl_unlock();
@@ -133,7 +132,7 @@ static void __net_exit oae_net_exit_batch(struct list_head *nets)
 	}
 	rcu_barrier();		/* tags being freed may count in the node */
 	list_for_each_entry(net, nets, exit_list) {
-		oae_params_exit(oae_node(net));
+		oae_knobs_exit(oae_node(net));
 		oae_node_exit(oae_node(net));
 	}
 }
@@ -161,7 +160,7 @@ static void oae_linger(void)
 
 	mutex_lock(&oae_nodes_lock);
 	list_for_each_entry(node, &oae_nodes, list)
-		WRITE_ONCE(node->shut, true);
+		WRITE_ONCE(node->knobs.shut, true);
 	synchronize_net();
 	list_for_each_entry(node, &oae_nodes, list)
 		oae_links_close(node);

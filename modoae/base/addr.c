@@ -195,7 +195,7 @@ void oae_target(struct oae_node *node, struct oae_addr *addr)
 
 	do {
 		seq = read_seqbegin(&node->addr_lock);
-		*addr = node->target;
+		*addr = node->knobs.target;
 	} while (read_seqretry(&node->addr_lock, seq));
 }
 
@@ -240,11 +240,11 @@ bool oae_peer_configured(struct oae_node *node, const struct oae_port *port,
 
 	do {
 		seq = read_seqbegin(&node->addr_lock);
-		found = oae_addr_covers(&node->target, port, mac);
-		n = min_t(unsigned int, READ_ONCE(node->npeers),
+		found = oae_addr_covers(&node->knobs.target, port, mac);
+		n = min_t(unsigned int, READ_ONCE(node->knobs.npeers),
 			  OAE_MAX_PEERS);
 		for (i = 0; i < n && !found; i++)
-			found = oae_addr_covers(&node->peers[i], port, mac);
+			found = oae_addr_covers(&node->knobs.peers[i], port, mac);
 	} while (read_seqretry(&node->addr_lock, seq));
 	return found;
 }

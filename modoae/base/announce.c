@@ -27,7 +27,7 @@ static void announce_say(struct oae_port *port, const u8 *src, u8 flags)
 		.hello = {
 			.flags = OAE_HELLO_NODE | flags,
 			.mtu = min_t(unsigned int, READ_ONCE(port->mtu), U16_MAX),
-			.id = port->node->id,
+			.id = port->node->knobs.id,
 			.node_inc = port->node->inc,
 		},
 	};

@@ -80,18 +80,6 @@ struct oae_stats {
 	u64 v[OAE_STAT_END];
 };
 
-/**
- * struct oae_knobs - the values of the parameters, one copy for each node
- *
- * The table is knobs.h. Written under node->knob_lock, read anywhere with
- * READ_ONCE().
- */
-struct oae_knobs {
-#define OAE_KNOB(_name, _min, _max, _default, _unit, _text) unsigned int _name;
-#define OAE_CHOICE(_name, _takes, _default, _text) unsigned int _name;
-#include "knobs.h"
-};
-
 /* An address as typed: whole, or 24 bits under a port's own OUI. */
 struct oae_addr {
 	char dev[IFNAMSIZ];	/* "" none is named: net/resolve.c */
@@ -113,6 +101,26 @@ struct oae_udp_peers {
 	struct rcu_head rcu;
 	unsigned int n;
 	struct oae_udp_end end[OAE_MAX_PEERS];
+};
+
+/**
+ * struct oae_knobs - the values of the parameters, one copy for each node
+ *
+ * The table of the numbers is knobs.h. Written under node->knob_lock, and what is said below;
+ * numbers are read anywhere with READ_ONCE().
+ */
+struct oae_knobs {
+#define OAE_KNOB(_name, _min, _max, _default, _unit, _text) unsigned int _name;
+#define OAE_CHOICE(_name, _takes, _default, _text) unsigned int _name;
+#include "knobs.h"
+	int step;			/* 0 run, else frames a step */
+	bool shut;			/* the knob `shutdown` */
+	u8 nhmac[ETH_ALEN] __aligned(2);	/* zero: auto; RTNL to change it */
+	u64 id;				/* 0: not known yet; RTNL, without a port, to change it */
+	struct oae_udp_peers __rcu *udp_peers;	/* NULL: none */
+	unsigned int npeers;		/* with what follows under node->addr_lock */
+	struct oae_addr peers[OAE_MAX_PEERS];
+	struct oae_addr target;		/* read with oae_target() */
 };
 
 #define OAE_MAX_BUT	16	/* devices that `dev=*` leaves out */
@@ -151,15 +159,8 @@ struct oae_node {
 	struct oae_link_cfg __rcu *cfg;	/* knobs in the core's units, in cfgs */
 	struct oae_link_cfg cfgs[2];	/* one is in use, the other free */
 	seqlock_t addr_lock;		/* target, peers, npeers */
-	struct oae_addr target;		/* read with oae_target() */
-	struct oae_addr peers[OAE_MAX_PEERS];
-	unsigned int npeers;
-	struct oae_udp_peers __rcu *udp_peers;	/* NULL: none */
 	unsigned int udp_gen;		/* how often `udp_peers` was written */
-	u8 nhmac[ETH_ALEN];		/* the knob, zero: auto; RTNL and knob_lock to change it */
-	bool shut;			/* the knob `shutdown` */
 
-	u64 id;				/* 0: not known yet; RTNL, without a port, to change it */
 	u64 auto_id;			/* that of the first port ever bound; RTNL */
 	u64 inc;			/* incarnation of the node, no link's */
 	struct oae_neighbours *neigh;	/* NULL: no port was ever bound */
@@ -235,7 +236,6 @@ struct oae_node {
 	wait_queue_head_t noc_wait;	/* pollers of noc_debug */
 
 	/* step.c: single-stepping. */
-	int step;			/* 0 run, else frames a step */
 	struct sk_buff_head step_q;
 };
 

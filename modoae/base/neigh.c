@@ -134,7 +134,7 @@ static unsigned int neigh_rivals(struct oae_neighbours *n, const struct oae_neig
 	struct oae_neighbour *e;
 	unsigned int count = 0;
 
-	who->own = f->hello.id == n->node->id;
+	who->own = f->hello.id == n->node->knobs.id;
 	who->own_inc = n->node->inc;
 	hlist_for_each_entry(e, neigh_id_bucket(n, f->hello.id), by_id) {
 		if (e->what.id != f->hello.id)

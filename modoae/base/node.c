@@ -122,12 +122,12 @@ int oae_node_swap_id(struct oae_node *node, u64 *id, bool force)
 	int err = 0;
 
 	rtnl_lock();
-	before = node->id;
+	before = node->knobs.id;
 	want = *id ?: node->auto_id;
 	if (want != before && !force && !list_empty(&node->ports))
 		err = -EBUSY;
 	else
-		node->id = want;
+		node->knobs.id = want;
 	rtnl_unlock();
 	*id = before;
 	return err;
@@ -145,8 +145,8 @@ void oae_node_first_port(struct oae_node *node, const u8 *mac)
 	ASSERT_RTNL();
 	if (!node->auto_id)
 		node->auto_id = oae_id_of_mac(mac);
-	if (!node->id)
-		node->id = node->auto_id;
+	if (!node->knobs.id)
+		node->knobs.id = node->auto_id;
 }
 
 /**

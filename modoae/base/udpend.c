@@ -76,7 +76,7 @@ int oae_udp_print(const struct oae_udp_end *end, char *buf, size_t size)
 void oae_udp_peer(struct oae_node *node, const u8 mac[ETH_ALEN], bool v6,
 		  struct oae_udp_end *end)
 {
-	const struct oae_udp_peers *peers = rcu_dereference(node->udp_peers);
+	const struct oae_udp_peers *peers = rcu_dereference(node->knobs.udp_peers);
 	u8 other[ETH_ALEN] __aligned(2);
 	unsigned int i;
 

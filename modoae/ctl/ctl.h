@@ -5,14 +5,14 @@
 
 #include "../dev/dev.h"
 
-/* knobs.c: the parameters that are numbers or words */
+/* knobs.c: what all parameters share, and those that are numbers or words */
 extern const struct oae_knob_class oae_knob_class;
-void oae_knobs_init(struct oae_node *node);
+struct oae_knobs *oae_knobs_of(void *owner);
+int oae_knobs_init(struct oae_node *node);
+void oae_knobs_exit(struct oae_node *node);
 int oae_knobs_check_defaults(void);
 
 /* params.c: the other parameters, and the node that a parameter acts on */
-int oae_params_init(struct oae_node *node);
-void oae_params_exit(struct oae_node *node);
 int oae_params_owner(void **owner, bool write);
 int oae_params_start(void);
 void oae_params_stop(void);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The knobs that are numbers, or a choice of words that stand for numbers: what
- * they do once they are set. The table base/knobs.h has their ranges; base/knob.c
- * parses and stores them.
+ * The values of all knobs: what insmod was given, from which every node starts. And the knobs that
+ * are numbers, or a choice of words that stand for numbers: what they do once they are set. The
+ * table base/knobs.h has their ranges; base/knob.c parses and stores them.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -10,10 +10,11 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/random.h>
+#include <linux/slab.h>
 
 #include "ctl.h"
 
-/* The values that insmod was given: every node starts with these. */
+/* The values that insmod was given: every node starts with these, but for `target` and `id`. */
 static struct oae_knobs oae_defaults = {
 #define OAE_KNOB(_name, _min, _max, _default, _unit, _text) ._name = _default,
 #define OAE_CHOICE(_name, _takes, _default, _text) ._name = _default,
@@ -46,6 +47,21 @@ static const struct {
 	{ offsetof(struct oae_knobs, rcvbuf), 1048576,
 	  "takes up to 1048576 in a namespace of another user namespace than the first" },
 };
+
+/**
+ * oae_knobs_of() - the values that a parameter acts on
+ * @owner: a node, or NULL for what insmod is given
+ *
+ * Context: any; struct oae_knobs says what protects them.
+ *
+ * Return: the values.
+ */
+struct oae_knobs *oae_knobs_of(void *owner)
+{
+	struct oae_node *node = owner;
+
+	return node ? &node->knobs : &oae_defaults;
+}
 
 static unsigned int *knobs_at(struct oae_knobs *k, unsigned int offset)
 {
@@ -93,19 +109,42 @@ static void knobs_cfg_update(struct oae_node *node)
  * oae_knobs_init() - initialise the knobs of a new node with those of insmod
  * @node: the node, not published yet
  *
- * Context: process.
+ * Context: process, may sleep.
+ *
+ * Return: 0 or -ENOMEM.
  */
-void oae_knobs_init(struct oae_node *node)
+int oae_knobs_init(struct oae_node *node)
 {
+	struct oae_udp_peers *peers = rcu_dereference_protected(oae_defaults.udp_peers, true);
 	unsigned int i, *at;
 
 	node->knobs = oae_defaults;
+	node->knobs.id = 0;
+	memset(&node->knobs.target, 0, sizeof(node->knobs.target));
+	if (peers) {
+		peers = kmemdup(peers, sizeof(*peers), GFP_KERNEL_ACCOUNT);
+		if (!peers)
+			return -ENOMEM;
+	}
+	RCU_INIT_POINTER(node->knobs.udp_peers, peers);
 	for (i = 0; oae_net_is_users(node->net) && i < ARRAY_SIZE(knobs_users_most); i++) {
 		at = knobs_at(&node->knobs, knobs_users_most[i].offset);
 		*at = min(*at, knobs_users_most[i].most);
 	}
 	knobs_cfg_fill(&node->cfgs[0], &node->knobs);
 	RCU_INIT_POINTER(node->cfg, &node->cfgs[0]);
+	return 0;
+}
+
+/**
+ * oae_knobs_exit() - free what the knobs of a node have allocated
+ * @node: the node, which has no port and whose knobs nobody sets any more
+ *
+ * Context: process.
+ */
+void oae_knobs_exit(struct oae_node *node)
+{
+	kfree(rcu_dereference_protected(node->knobs.udp_peers, true));
 }
 
 static struct mutex *knobs_lock(void *owner)
@@ -117,16 +156,14 @@ static struct mutex *knobs_lock(void *owner)
 
 static void *knobs_numbers(void *owner)
 {
-	struct oae_node *node = owner;
-
-	return node ? &node->knobs : &oae_defaults;
+	return oae_knobs_of(owner);
 }
 
 /* Check the relations between knobs. */
-static int knobs_check(const struct oae_knobs *k, const char *name,
+static int knobs_check(unsigned int stall_min_us, unsigned int stall_max_us, const char *name,
 		       const char *val, struct oae_refusal *why)
 {
-	if (k->stall_min_us > k->stall_max_us)
+	if (stall_min_us > stall_max_us)
 		return oae_refuse(why, name, val, -EINVAL,
 				  "takes stall_min_us not above stall_max_us");
 	return 0;
@@ -148,8 +185,7 @@ static int knobs_check_set(void *owner, const struct oae_setting *s,
 			   unsigned int n, struct oae_refusal *why)
 {
 	const struct oae_node *node = owner;
-	struct oae_knobs k = node->knobs;
-	unsigned int i;
+	unsigned int min = node->knobs.stall_min_us, max = node->knobs.stall_max_us, i;
 	int err;
 
 	for (i = 0; i < n; i++) {
@@ -163,13 +199,15 @@ static int knobs_check_set(void *owner, const struct oae_setting *s,
 	for (i = 0; i < n; i++) {
 		if (s[i].knob->apply)
 			continue;
-		*knobs_at(&k, s[i].knob->offset) = s[i].number;
-		if (s[i].knob->offset == offsetof(struct oae_knobs, stall_min_us) ||
-		    s[i].knob->offset == offsetof(struct oae_knobs, stall_max_us))
-			why->setting = &s[i];
+		if (s[i].knob->offset == offsetof(struct oae_knobs, stall_min_us))
+			min = s[i].number;
+		else if (s[i].knob->offset == offsetof(struct oae_knobs, stall_max_us))
+			max = s[i].number;
+		else
+			continue;
+		why->setting = &s[i];
 	}
-	return knobs_check(&k, why->setting->knob->name, why->setting->val,
-			   why);
+	return knobs_check(min, max, why->setting->knob->name, why->setting->val, why);
 }
 
 static void knobs_changed(void *owner, const struct oae_setting *s,
@@ -210,7 +248,8 @@ int oae_knobs_check_defaults(void)
 	int err;
 
 	scnprintf(val, sizeof(val), "%u", oae_defaults.stall_min_us);
-	err = knobs_check(&oae_defaults, "stall_min_us", val, &why);
+	err = knobs_check(oae_defaults.stall_min_us, oae_defaults.stall_max_us, "stall_min_us",
+			  val, &why);
 	if (err)
 		oae_refusal_log(&why);
 	return err;

@@ -3,8 +3,8 @@
  * The module's parameters, except for those that are numbers, which are in knobs.c.
  *
  * A parameter acts on the node of the task that reads or writes it. The values that
- * insmod is given go into a template, from which every node starts; `dev`, `target` and
- * `id` apply only to the namespace that insmod runs in. node->knob_lock serialises all
+ * insmod is given go into a template, from which every node starts (knobs.c); `dev`, `target`
+ * and `id` apply only to the namespace that insmod runs in. node->knob_lock serialises all
  * writes to a node, except for `dev`: that may wait for peers or for modprobe, so it drops
  * knob_lock meanwhile, and is serialised by node->dev_lock.
  */
@@ -21,17 +21,9 @@
 
 #include "ctl.h"
 
-static struct {
-	struct oae_addr target;
-	struct oae_addr peers[OAE_MAX_PEERS];
-	unsigned int npeers;
-	struct oae_udp_peers udp_peers;
-	u8 nhmac[ETH_ALEN];
-	u64 id;
-	int step;
-	bool shut;
-	char dev[512];
-} oae_template;
+/* What insmod was given that is in no struct oae_knobs, or behind a pointer there. */
+static char params_dev[512];
+static struct oae_udp_peers params_udp_peers;
 
 static enum {
 	OAE_LOADING,		/* parameters act on the template */
@@ -70,44 +62,6 @@ int oae_params_owner(void **owner, bool write)
 		break;
 	}
 	return -ENODEV;
-}
-
-/**
- * oae_params_init() - initialise the parameters of a new node from the template
- * @node: the node, not published yet
- *
- * Context: process, may sleep.
- *
- * Return: 0 or -ENOMEM.
- */
-int oae_params_init(struct oae_node *node)
-{
-	struct oae_udp_peers *udp_peers = NULL;
-
-	if (oae_template.udp_peers.n) {
-		udp_peers = kmemdup(&oae_template.udp_peers, sizeof(*udp_peers),
-				    GFP_KERNEL_ACCOUNT);
-		if (!udp_peers)
-			return -ENOMEM;
-	}
-	RCU_INIT_POINTER(node->udp_peers, udp_peers);
-	memcpy(node->peers, oae_template.peers, sizeof(node->peers));
-	node->npeers = oae_template.npeers;
-	ether_addr_copy(node->nhmac, oae_template.nhmac);
-	node->step = oae_template.step;
-	node->shut = oae_template.shut;
-	return 0;
-}
-
-/**
- * oae_params_exit() - free what the parameters of a node have allocated
- * @node: the node, which has no port and whose parameters nobody sets any more
- *
- * Context: process.
- */
-void oae_params_exit(struct oae_node *node)
-{
-	kfree(rcu_dereference_protected(node->udp_peers, true));
 }
 
 /* Bind and release devices. Under node->dev_lock alone. */
@@ -149,7 +103,7 @@ static int params_dev_use(struct oae_node *node, char *val,
 static int params_parse_dev(void *owner, struct oae_setting *s,
 			    struct oae_refusal *why)
 {
-	if (!owner && strlen(s->val) >= sizeof(oae_template.dev))
+	if (!owner && strlen(s->val) >= sizeof(params_dev))
 		return oae_refuse(why, "dev", s->val, -EINVAL,
 				  "takes up to 511 characters at load");
 	return 0;
@@ -160,7 +114,7 @@ static int params_apply_dev(void *owner, struct oae_setting *s,
 {
 	if (owner)
 		return params_dev_use(owner, s->val, why);
-	strscpy(oae_template.dev, s->val, sizeof(oae_template.dev));
+	strscpy(params_dev, s->val, sizeof(params_dev));
 	return 0;
 }
 
@@ -168,7 +122,7 @@ static int params_print_dev(void *owner, char *buf, size_t size)
 {
 	if (owner)
 		return oae_ports_print(owner, buf, size);
-	return scnprintf(buf, size, "%s", oae_template.dev);
+	return scnprintf(buf, size, "%s", params_dev);
 }
 
 #define OAE_ADDR_TAKES "[DEV/]ADDR, ADDR being 24 bits in hex, a whole unicast MAC, or id: and an id in hex"
@@ -218,16 +172,13 @@ static int params_apply_target(void *owner, struct oae_setting *s,
 				   "there are max_tags links: close some, or set max_tags higher");
 		return err;
 	}
-	oae_template.target = addr;
+	oae_knobs_of(NULL)->target = addr;
 	return 0;
 }
 
 static int params_print_target(void *owner, char *buf, size_t size)
 {
-	struct oae_node *node = owner;
-
-	return oae_addr_print(node ? &node->target : &oae_template.target, buf,
-			      size);
+	return oae_addr_print(&oae_knobs_of(owner)->target, buf, size);
 }
 
 #define OAE_PEERS_TAKES "takes a comma-separated list of " OAE_ADDR_TAKES
@@ -260,34 +211,37 @@ static int params_parse_peers(void *owner, struct oae_setting *s,
 	return 0;
 }
 
+static void params_keep_peers(struct oae_knobs *k, const struct oae_setting *s)
+{
+	memcpy(k->peers, s->data, sizeof(k->peers));
+	WRITE_ONCE(k->npeers, s->number);
+}
+
 static int params_apply_peers(void *owner, struct oae_setting *s,
 			      struct oae_refusal *why)
 {
 	struct oae_node *node = owner;
 
-	if (node) {
-		write_seqlock_bh(&node->addr_lock);
-		memcpy(node->peers, s->data, sizeof(node->peers));
-		WRITE_ONCE(node->npeers, s->number);
-		write_sequnlock_bh(&node->addr_lock);
-	} else {
-		memcpy(oae_template.peers, s->data, sizeof(oae_template.peers));
-		oae_template.npeers = s->number;
+	if (!node) {
+		params_keep_peers(oae_knobs_of(NULL), s);
+		return 0;
 	}
+	write_seqlock_bh(&node->addr_lock);
+	params_keep_peers(&node->knobs, s);
+	write_sequnlock_bh(&node->addr_lock);
 	return 0;
 }
 
 static int params_print_peers(void *owner, char *buf, size_t size)
 {
-	struct oae_node *node = owner;
-	const struct oae_addr *p = node ? node->peers : oae_template.peers;
-	unsigned int i, count = node ? node->npeers : oae_template.npeers;
+	const struct oae_knobs *k = oae_knobs_of(owner);
+	unsigned int i;
 	int n = 0;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < k->npeers; i++) {
 		if (i)
 			n += scnprintf(buf + n, size - n, ",");
-		n += oae_addr_print(&p[i], buf + n, size - n);
+		n += oae_addr_print(&k->peers[i], buf + n, size - n);
 	}
 	return n;
 }
@@ -347,15 +301,17 @@ static int params_apply_udp_peers(void *owner, struct oae_setting *s,
 	struct oae_node *node = owner;
 
 	if (!node) {
-		oae_template.udp_peers = *new;
+		/* Nobody frees it, should insmod fail later. */
+		params_udp_peers = *new;
+		RCU_INIT_POINTER(oae_knobs_of(NULL)->udp_peers, new->n ? &params_udp_peers : NULL);
 		return 0;
 	}
-	old = rcu_dereference_protected(node->udp_peers, lockdep_is_held(&node->knob_lock));
+	old = rcu_dereference_protected(node->knobs.udp_peers, lockdep_is_held(&node->knob_lock));
 	if (new->n)
 		s->data = NULL;		/* the node's now */
 	else
 		new = NULL;
-	rcu_assign_pointer(node->udp_peers, new);
+	rcu_assign_pointer(node->knobs.udp_peers, new);
 	/* Pairs with the smp_load_acquire() in peer_judge(): who sees it sees the list. */
 	smp_store_release(&node->udp_gen, node->udp_gen + 1);
 	if (old)
@@ -365,14 +321,13 @@ static int params_apply_udp_peers(void *owner, struct oae_setting *s,
 
 static int params_print_udp_peers(void *owner, char *buf, size_t size)
 {
-	const struct oae_udp_peers *peers = &oae_template.udp_peers;
+	const struct oae_udp_peers *peers;
 	struct oae_node *node = owner;
 	unsigned int i;
 	int n = 0;
 
-	if (node)
-		peers = rcu_dereference_protected(node->udp_peers,
-						  lockdep_is_held(&node->knob_lock));
+	peers = rcu_dereference_protected(oae_knobs_of(node)->udp_peers,
+					  !node || lockdep_is_held(&node->knob_lock));
 	for (i = 0; peers && i < peers->n; i++) {
 		if (i)
 			n += scnprintf(buf + n, size - n, ",");
@@ -415,11 +370,12 @@ static int params_apply_nhmac(void *owner, struct oae_setting *s,
 
 	params_nhmac_parse(&addr, s->val);
 	if (!node) {
-		ether_addr_copy(oae_template.nhmac, addr.mac);
+		/* insmod holds kernel_param_lock: no RTNL. */
+		ether_addr_copy(oae_knobs_of(NULL)->nhmac, addr.mac);
 		return 0;
 	}
 	rtnl_lock();
-	ether_addr_copy(node->nhmac, addr.mac);
+	ether_addr_copy(node->knobs.nhmac, addr.mac);
 	oae_node_way_nhmac(node);
 	rtnl_unlock();
 	return 0;
@@ -428,7 +384,7 @@ static int params_apply_nhmac(void *owner, struct oae_setting *s,
 static int params_print_nhmac(void *owner, char *buf, size_t size)
 {
 	struct oae_node *node = owner;
-	const u8 *nhmac = node ? node->nhmac : oae_template.nhmac;
+	const u8 *nhmac = oae_knobs_of(node)->nhmac;
 	int n;
 
 	if (!is_zero_ether_addr(nhmac))
@@ -472,7 +428,7 @@ static int params_apply_id(void *owner, struct oae_setting *s,
 
 	s->number = 1;
 	if (!owner)
-		swap(oae_template.id, *id);
+		swap(oae_knobs_of(NULL)->id, *id);
 	else if (oae_node_swap_id(owner, id, undo))
 		return oae_refuse(why, "id", s->val, -EBUSY,
 				  "is set while no port is bound");
@@ -481,8 +437,7 @@ static int params_apply_id(void *owner, struct oae_setting *s,
 
 static int params_print_id(void *owner, char *buf, size_t size)
 {
-	struct oae_node *node = owner;
-	u64 id = node ? node->id : oae_template.id;
+	u64 id = oae_knobs_of(owner)->id;
 
 	return scnprintf(buf, size, id ? "%016llx" : "%llx", id);
 }
@@ -495,7 +450,7 @@ static int params_parse_wkstep(void *owner, struct oae_setting *s,
 {
 	const struct oae_node *node = owner;
 
-	if (!strcmp(s->val, "s") && node && READ_ONCE(node->step))
+	if (!strcmp(s->val, "s") && node && READ_ONCE(node->knobs.step))
 		s->number = OAE_STEP_ONCE;
 	else if (kstrtouint(s->val, 10, &s->number) || s->number > 100)
 		return oae_refuse(why, "wkstep", s->val, -EINVAL,
@@ -511,16 +466,13 @@ static int params_apply_wkstep(void *owner, struct oae_setting *s,
 	else if (owner)
 		oae_step_set(owner, s->number);
 	else
-		oae_template.step = s->number;
+		oae_knobs_of(NULL)->step = s->number;
 	return 0;
 }
 
 static int params_print_wkstep(void *owner, char *buf, size_t size)
 {
-	struct oae_node *node = owner;
-
-	return scnprintf(buf, size, "%d",
-			 node ? node->step : oae_template.step);
+	return scnprintf(buf, size, "%d", oae_knobs_of(owner)->step);
 }
 
 #define OAE_SHUTDOWN_TAKES "takes 1 (close all links) or 0 (let them again)"
@@ -541,7 +493,7 @@ static int params_apply_shutdown(void *owner, struct oae_setting *s,
 	struct oae_node *node = owner;
 
 	if (!node) {
-		oae_template.shut = s->number;
+		oae_knobs_of(NULL)->shut = s->number;
 	} else if (s->number) {
 		oae_node_close(node);
 	} else {
@@ -553,10 +505,7 @@ static int params_apply_shutdown(void *owner, struct oae_setting *s,
 
 static int params_print_shutdown(void *owner, char *buf, size_t size)
 {
-	struct oae_node *node = owner;
-
-	return scnprintf(buf, size, "%d",
-			 node ? node->shut : oae_template.shut);
+	return scnprintf(buf, size, "%d", oae_knobs_of(owner)->shut);
 }
 
 #define OAE_STATS_TAKES "is for reading"
@@ -657,7 +606,8 @@ MODULE_PARM_DESC(ethertype, "EtherType of the frames, at load (0x0600 to 0xffff,
 static int params_start_node(struct oae_node *node, char *dev, char *target, size_t size,
 			     struct oae_refusal *why)
 {
-	u64 id = oae_template.id;
+	const struct oae_addr *to = &oae_knobs_of(NULL)->target;
+	u64 id = oae_knobs_of(NULL)->id;
 	int err;
 
 	err = oae_knobs_check_defaults() ?: oae_node_swap_id(node, &id, false);
@@ -668,12 +618,12 @@ static int params_start_node(struct oae_node *node, char *dev, char *target, siz
 	mutex_unlock(&node->dev_lock);
 	if (err)
 		return err;
-	oae_addr_print(&oae_template.target, target, size);
-	err = params_target_check(node, &oae_template.target, target, why);
+	oae_addr_print(to, target, size);
+	err = params_target_check(node, to, target, why);
 	if (err)
 		return err;
 	mutex_lock(&node->knob_lock);
-	err = oae_target_set(node, &oae_template.target);
+	err = oae_target_set(node, to);
 	mutex_unlock(&node->knob_lock);
 	return err;
 }
@@ -697,7 +647,7 @@ int oae_params_start(void)
 	int err;
 
 	/* Others read the template yet. */
-	dev = kstrdup(oae_template.dev, GFP_KERNEL);
+	dev = kstrdup(params_dev, GFP_KERNEL);
 	if (!dev)
 		return -ENOMEM;
 	err = params_start_node(node, strim(dev), target, sizeof(target), &why);

@@ -96,7 +96,7 @@ int oae_target_set(struct oae_node *node, const struct oae_addr *addr)
 
 	lockdep_assert_held(&node->knob_lock);
 	node->target_asking = false;
-	if (addr->set && !READ_ONCE(node->shut))
+	if (addr->set && !READ_ONCE(node->knobs.shut))
 		tag = target_try(node, addr);
 	if (IS_ERR(tag)) {
 		if (PTR_ERR(tag) != -ENODEV && PTR_ERR(tag) != -ESHUTDOWN &&
@@ -105,7 +105,7 @@ int oae_target_set(struct oae_node *node, const struct oae_addr *addr)
 		tag = NULL;
 	}
 	write_seqlock_bh(&node->addr_lock);
-	node->target = *addr;
+	node->knobs.target = *addr;
 	write_sequnlock_bh(&node->addr_lock);
 	target_replace(node, tag, !addr->set);
 	return 0;
@@ -138,9 +138,9 @@ void oae_target_bound(struct oae_node *node)
 	struct oae_tag *tag;
 
 	lockdep_assert_held(&node->knob_lock);
-	if (!node->target.set || READ_ONCE(node->shut) || target_stays(node->wanted))
+	if (!node->knobs.target.set || READ_ONCE(node->knobs.shut) || target_stays(node->wanted))
 		return;
-	tag = target_try(node, &node->target);
+	tag = target_try(node, &node->knobs.target);
 	if (!IS_ERR(tag))
 		target_replace(node, tag, false);
 }

@@ -75,7 +75,7 @@ static void admit_look_up(struct oae_port *port, const u8 *peer, u64 kid,
 		who->cookie[1] = admit_cookie(node, port, kid, f->src_ltag,
 					      when - 1);
 	who->accept = READ_ONCE(node->knobs.accept);
-	who->shut = READ_ONCE(node->shut);
+	who->shut = READ_ONCE(node->knobs.shut);
 	who->configured = oae_peer_configured(node, port, peer);
 	if (!closed && !(f->flags & OAE_F_VIA))
 		closed = oae_guess_of(node, kid);

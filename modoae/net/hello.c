@@ -22,7 +22,7 @@ void oae_port_way_init(struct oae_port *port)
 {
 	seqlock_init(&port->gw_lock);
 	if (!port->udp)
-		oae_gw_tell(&port->gw, port->node->nhmac);
+		oae_gw_tell(&port->gw, port->node->knobs.nhmac);
 }
 
 /* HELLO */
@@ -269,7 +269,7 @@ static void hello_port_nhmac(struct oae_port *port)
 	if (port->udp)
 		return;
 	write_seqlock_bh(&port->gw_lock);
-	oae_gw_tell(&port->gw, port->node->nhmac);
+	oae_gw_tell(&port->gw, port->node->knobs.nhmac);
 	write_sequnlock_bh(&port->gw_lock);
 }
 

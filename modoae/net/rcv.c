@@ -273,7 +273,7 @@ int oae_rcv(struct sk_buff *skb, struct net_device *dev,
 		oae_count(node, OAE_S_NO_MEMORY);
 		return NET_RX_DROP;
 	}
-	if (unlikely(READ_ONCE(node->step)) &&
+	if (unlikely(READ_ONCE(node->knobs.step)) &&
 	    oae_step_hold(port, skb, oae_rcv_frame))
 		return NET_RX_SUCCESS;
 	oae_rcv_frame(port, skb);

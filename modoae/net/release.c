@@ -73,7 +73,7 @@ static void release_close_work(struct work_struct *work)
  */
 void oae_node_close(struct oae_node *node)
 {
-	WRITE_ONCE(node->shut, true);
+	WRITE_ONCE(node->knobs.shut, true);
 	/* Afterwards every reader that saw `shut` false has made its tag. */
 	synchronize_net();
 	if (atomic_read(&node->ntags) > OAE_FEW_TAGS)
@@ -91,7 +91,7 @@ void oae_node_close(struct oae_node *node)
 void oae_node_reopen(struct oae_node *node)
 {
 	flush_work(&node->close_work);
-	WRITE_ONCE(node->shut, false);
+	WRITE_ONCE(node->knobs.shut, false);
 }
 
 /**

@@ -62,7 +62,7 @@ static int resolve_id(struct oae_node *node, const struct oae_addr *addr,
 
 	if (list_empty(&node->ports))
 		return -ENODEV;
-	if (addr->id == node->id)
+	if (addr->id == node->knobs.id)
 		return -EINVAL;
 	if (!oae_addr_find_id(node, addr, NULL, &at) || !refcount_inc_not_zero(&at.port->ref))
 		return -EHOSTUNREACH;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Single-stepping: received frames wait in node->step_q until the user lets them
- * in, one step (node->step frames) at a time.
+ * in, one step (node->knobs.step frames) at a time.
  */
 
 #include <linux/rcupdate.h>
@@ -44,11 +44,11 @@ bool oae_step_hold(struct oae_port *port, struct sk_buff *skb,
 	struct sk_buff_head *q = &node->step_q;
 	bool hold, room;
 
-	if (!READ_ONCE(node->step))
+	if (!READ_ONCE(node->knobs.step))
 		return false;
 
 	spin_lock_bh(&q->lock);
-	hold = node->step != 0;
+	hold = node->knobs.step != 0;
 	room = skb_queue_len(q) < OAE_STEP_MAX;
 	if (hold && room) {
 		oae_step_cb(skb)->port = oae_port_get(port);
@@ -96,7 +96,7 @@ static bool oae_step_run(struct oae_node *node, bool force)
 	spin_lock_bh(&node->step_q.lock);
 	done = force || skb_queue_empty(&node->step_q);
 	if (done)
-		WRITE_ONCE(node->step, 0);
+		WRITE_ONCE(node->knobs.step, 0);
 	spin_unlock_bh(&node->step_q.lock);
 	return done;
 }
@@ -113,7 +113,7 @@ void oae_step_set(struct oae_node *node, int step)
 	unsigned int fed = 0;
 
 	if (step) {
-		WRITE_ONCE(node->step, step);
+		WRITE_ONCE(node->knobs.step, step);
 		return;
 	}
 	/* Bounded, since frames may arrive as fast as they are let in. */
@@ -134,7 +134,7 @@ void oae_step_set(struct oae_node *node, int step)
  */
 void oae_step_once(struct oae_node *node)
 {
-	int n = READ_ONCE(node->step);
+	int n = READ_ONCE(node->knobs.step);
 
 	while (n-- > 0 && oae_step_feed(node))
 		cond_resched();

@@ -105,7 +105,7 @@ int oae_tag_want(struct oae_tag *tag)
 	oae_run_enter(tag, &ev);
 	if (tag->dead) {
 		err = -ESTALE;
-	} else if (READ_ONCE(tag->node->shut)) {
+	} else if (READ_ONCE(tag->node->knobs.shut)) {
 		err = -ESHUTDOWN;
 	} else {
 		tag->used = true;

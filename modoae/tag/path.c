@@ -412,7 +412,7 @@ static void path_send_probe(struct oae_tag *tag, const struct oae_path_out *out,
 static void path_send_place(struct oae_tag *tag, const struct oae_path_out *out)
 {
 	struct oae_frame f = {
-		.path = { .role = OAE_PATH_PLACE, .nonce = READ_ONCE(tag->node->id) },
+		.path = { .role = OAE_PATH_PLACE, .nonce = READ_ONCE(tag->node->knobs.id) },
 	};
 
 	ether_addr_copy(f.path.from, out->place);

@@ -48,7 +48,7 @@ int oae_tag_send(struct oae_tag *tag, struct oae_msg *msg)
 		/* -ESTALE: the way has been found to carry longer slices. */
 		err = msg->post.slice_max < oae_link_port_max(&tag->link) ?
 		      -ESTALE : -EMSGSIZE;
-	} else if (READ_ONCE(node->shut)) {
+	} else if (READ_ONCE(node->knobs.shut)) {
 		err = -ESHUTDOWN;
 	} else if (oae_tag_nqueued(tag, msg) >= READ_ONCE(node->knobs.sndq) ||
 		   (msg->txn.client && oae_attach_queue(tag, msg))) {
@@ -127,7 +127,7 @@ static int queue_refuses(struct oae_tag *tag, struct oae_msg *msg)
 	/* A pack that is too long by now is dissolved before it is posted. */
 	if (tag->dead)
 		return -ENODEV;
-	if (READ_ONCE(tag->node->shut))
+	if (READ_ONCE(tag->node->knobs.shut))
 		return -OAE_E_SHUTDOWN;
 	/* The way has been found to carry longer slices. */
 	if (!msg->post.nslices && msg->post.slice_max < now)
@@ -244,7 +244,7 @@ void oae_tag_confirming(struct oae_tag *tag, int waiters)
 static int queue_attach(struct oae_tag *tag, struct oae_run *ev, struct oae_client *c,
 			const struct oae_addr *addr, bool open)
 {
-	if (open && READ_ONCE(tag->node->shut))
+	if (open && READ_ONCE(tag->node->knobs.shut))
 		return -ESHUTDOWN;
 	oae_attach_add(tag, c);
 	oae_guess_use(tag, addr);

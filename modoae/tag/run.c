@@ -400,7 +400,7 @@ void oae_tag_open(struct oae_tag *tag, struct oae_run *ev)
 static noinline void run_reopen(struct oae_tag *tag, struct oae_run *ev)
 {
 	tag->reopen = false;
-	if (tag->dead || READ_ONCE(tag->node->shut))
+	if (tag->dead || READ_ONCE(tag->node->knobs.shut))
 		return;
 	tag->used = true;
 	oae_tag_open(tag, ev);
@@ -681,7 +681,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 	run_begin(tag, &ev);
 	if (tag->dead) {
 		;
-	} else if (READ_ONCE(tag->node->step)) {
+	} else if (READ_ONCE(tag->node->knobs.step)) {
 		/* Single-stepping is slow: a late frame is no failure. */
 		hrtimer_start(timer, ns_to_ktime(STEP_TIMER_NS),
 			      HRTIMER_MODE_REL_SOFT);
