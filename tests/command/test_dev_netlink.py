@@ -12,6 +12,7 @@ import threading
 
 import oaenlspec
 from devtest import IdlePair, exit_code, in_process
+from hits import TRACING, Hits
 from oaecmd import OAE, Running, oae
 from oaedev import Call, unhurried
 from oaenl import DONE, DUMP, DUMP_INTR, NESTED, Netlink, Refused, attr, attrs, text
@@ -131,7 +132,7 @@ class Knobs(NetlinkTest):
 
     def test_undone(self):
         """An id goes with what is refused behind it: a port is bound between the two, whose own
-        address is no target."""
+        address is no target. Nothing is allocated for that: memory may be what lacks."""
         if not self.preemptible():
             self.skipTest("a kernel that cannot be preempted where this happens")
         self.addCleanup(self.a.knobs, dev="va")
@@ -141,9 +142,16 @@ class Knobs(NetlinkTest):
         request = b"".join(attr(SETTING, [attr(NAME, name), attr(VALUE, value)]) for name, value in
                            (("id", "0123456789abcdef"), ("target", self.cable.mac_a)))
 
+        hits = Hits(tried="modoae:oae_target_set%return", set_back="modoae:oae_node_swap_id",
+                    over="modoae:oae_knobs_set%return")
+        self.addCleanup(hits.end)
+        allocations = hits.allocations(True)
+        self.addCleanup(hits.allocations, False)
+
         def refused():
             self.a.knob("dev", "")
             self.a.knobs(id=0, target="")
+            (TRACING / "trace").write_text("", "ascii")
             with held_rtnl(self.a):
                 setting = Call(unhurried, setter.ask, KNOB_SET, request)
                 wait_for(setting.queues, "the id to be set next")
@@ -152,7 +160,10 @@ class Knobs(NetlinkTest):
             self.assertEqual(binding.error(), "0")
             return setting.error() == "EINVAL"
         wait_for(refused, "the port to be bound before the target is set")
+        hits.allocations(False)
         self.assertEqual([self.a.knob(name) for name in ("id", "target", "dev")], [before, "", "va"])
+        self.assertEqual({name: hits.by_hold(name, "tried", "over") for name in ("set_back", *allocations)},
+                         {"set_back": 1} | dict.fromkeys(allocations, 0), "undone with what is at hand")
 
     def test_same_words(self):
         """The reason is the one that a write to sysfs has in the kernel log."""
@@ -303,14 +314,20 @@ class Links(NetlinkTest):
 
     def test_dump_stopped(self):
         """The link at which a dump stopped is gone: that is flagged, as one behind it may be missed."""
-        self.restore("target", "vci")
-        nobody = "02:0a:e0:66:66:66"
-        for vc in range(60):
-            self.a.write(b"z", nonblock=True, target=nobody, vc=vc)
+        self.restore("target", "vci", "dead_ms")
+        self.a.knob("dead_ms", 60000)
+        nobody, others = "02:0a:e0:66:66:66", "02:0a:e0:66:66:67"
+        # As many others stay that the table does not shrink: that is flagged in any case.
+        for peer, n in ((others, 200), (nobody, 60)):
+            for vc in range(n):
+                self.a.write(b"z", nonblock=True, target=peer, vc=vc)
         self.a.knob("target", "")
         netlink = Netlink(self.a, size=4096)
         self.addCleanup(netlink.close)
-        netlink.send(LINK_GET, b"", DUMP)
+        wanted = attr(PEER, bytes.fromhex(nobody.replace(":", "")))
+        wait_for(lambda: netlink.dump(LINK_GET, wanted) and not netlink.interrupted,
+                 "the table to be as large as it gets")
+        netlink.send(LINK_GET, wanted, DUMP)
         seen, flagged, over = set(), False, False
         while not over:
             for kind, flags, _, body in netlink.messages():
@@ -319,7 +336,7 @@ class Links(NetlinkTest):
                 if kind == netlink.family:
                     seen.add(dict(attrs(body[4:]))[VC][0])
             for tag in self.a.tags():
-                if tag["vc"] not in seen:
+                if tag["peer"] == nobody and tag["vc"] not in seen:
                     with contextlib.suppress(FileNotFoundError):    # gone already: nobody answers
                         self.a.close_tag(nobody, tag["vc"])
         self.assertTrue(flagged, seen)

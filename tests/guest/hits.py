@@ -9,6 +9,8 @@ from pathlib import Path
 from oaetest import run
 
 TRACING = Path("/sys/kernel/tracing")
+ALLOCATIONS = "kmalloc", "kmalloc_node", "kmem_cache_alloc", "kmem_cache_alloc_node", "mm_page_alloc"
+INTERRUPT = set("hHsZz")                                # in the flags of a line of `trace`
 
 
 def command(text):
@@ -57,14 +59,24 @@ class Hits:
             command(f"-:oaetest/{name}")
 
     @staticmethod
+    def allocations(on):
+        """Whether each allocation of the kernel is noted, too; the names of those events."""
+        events = [TRACING / "events/kmem" / name for name in ALLOCATIONS]
+        events = [event for event in events if event.exists()]
+        for event in events:
+            (event / "enable").write_text(str(int(on)), "ascii")
+        return [event.name for event in events]
+
+    @staticmethod
     def by_hold(what, lock, free):
-        """Most often of one of them, by one thread, between `lock` and the `free` after it."""
+        """Most often of one of them, by one thread, between `lock` and the `free` after it. What
+        interrupts it does not count."""
         most, held = 0, {}
         for line in (TRACING / "trace").read_text("ascii").splitlines():
-            found = re.match(r"\s*\S.*-(\d+)\s+\[\d+\].*: (\w+): \(", line)
-            if not found:
+            found = re.match(r"\s*\S.*-(\d+)\s+\[\d+\]\s+(\S+)\s+\S+: (\w+): ", line)
+            if not found or set(found[2]) & INTERRUPT:
                 continue
-            thread, name = found.groups()
+            thread, _, name = found.groups()
             if name == lock:
                 held[thread] = 0
             elif name == free:

@@ -390,7 +390,7 @@ class Cables(SimTest):
         """Links with one cable take none for paths."""
         args = ["--torus", "8x8", *KNOBS, "-n", "1k", "--cables"]
         some, all_of_them = (self.report(*args, n)["cables"] for n in ("1..2", "2"))
-        self.assertLess(all_of_them["of_them_paths"], 2512)
+        self.assertLess(all_of_them["of_them_paths"], 2080)
         self.assertAlmostEqual(some["of_them_paths"] / all_of_them["of_them_paths"],
                                (some["cables"] - 128) / 128, places=2)
         self.assertEqual(all_of_them["bytes_a_link"] - all_of_them["of_them_paths"],

@@ -576,6 +576,26 @@ WINDOW_TEST(test_reclaim)
 	assert_ptr_equal(oae_link_reclaim(&l), pair);
 }
 
+/* A peer that has died leaves nothing in the places. */
+WINDOW_TEST(test_reclaim_new_peer)
+{
+	unsigned int i;
+
+	post_msgs(1, 3);
+	for (i = 1; i <= 3; i++)
+		reflect_lag(i, 0);
+	take_slice(1, 0, OAE_F_LAST | OAE_F_EXPRESS);
+	take_slice(3, 0, OAE_F_LAST);
+	take_slice(4, 0, 0);
+	assert_int_equal(l.rx, PEER_START + 1);
+	assert_int_equal(l.nheld, 1);
+	port_down();
+	assert_null(oae_link_reclaim(&l));
+	rcv(BUT(resolved(), f.tx = PEER_START, f.rx = 0, f.sync.inc++, f.sync.caps = PLACES - 1));
+	assert_int_equal(l.state, OAE_OPEN);
+	assert_ptr_equal(oae_link_reclaim(&l), pair);
+}
+
 /* What the link's own two have cost before others were lent is nobody's cost now. */
 TEST(test_reclaim_old)
 {

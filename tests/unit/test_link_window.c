@@ -398,6 +398,26 @@ WINDOW_TEST(test_void_aside)
 	assert_true(oae_aside(&l, 1)->handle == &h[3]);
 }
 
+/* What is refused once others have stepped aside was below them, and comes back before them. */
+WINDOW_TEST(test_aside_twice)
+{
+	post_some(1, 3);
+	refuse_number(l.tx + 2, OAE_R_BUSY);
+	post_half(&x);
+	assert_int_equal(l.naside, 2);
+	refuse_number(l.tx + 1, OAE_R_BUSY);
+	assert_int_equal(l.naside, 3);
+	reflect(3);
+	reflect(2);
+	reflect(1);
+	assert_true(offered(4)->handle == &x);
+	rcv(BUT(answer_to(OAE_REFLECT, 4), f.length += CUT));
+	assert_true(ended(&x, OAE_COMMITTED));
+	assert_true(offered(5)->handle == &h[1]);
+	assert_true(offered(6)->handle == &h[2]);
+	assert_true(offered(7)->handle == &h[3]);
+}
+
 /* One of those that stepped aside is reversed: the others come back, in their order. */
 WINDOW_TEST(test_aside_reversed)
 {
