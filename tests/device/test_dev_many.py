@@ -142,7 +142,8 @@ class Many(Scripted):
             begin = time.perf_counter()
             file.cancel(id_)
             spent.append(time.perf_counter() - begin)
-        self.assertLess(statistics.median(spent[:400]), 2 * statistics.median(spent[-400:]))
+        # Who else wants the processor delays some, and never makes one quicker.
+        self.assertLess(min(spent[:400]), 2 * min(spent[-400:]))
         self.assertEqual([o.id for o in file.collect_all(SNDQ)], list(range(1, SNDQ + 1)))
 
     def test_cancel_all(self):
@@ -158,12 +159,10 @@ class Many(Scripted):
             self.assertEqual((status.pending, status.uncollected), (0, count))
             file.close()
             return spent
-        parts = whole = 0
-        # Both take as long: who else wants the processor delays one as much as the other.
-        for _ in range(8):
-            parts += sum(cost(SNDQ // 4) for _ in range(4))
-            whole += cost(SNDQ)
-        self.assertLess(whole, 2 * parts)
+        # Who else wants the processor delays some, and never makes one quicker.
+        parts = min(cost(SNDQ // 4) for _ in range(16))
+        whole = min(cost(SNDQ) for _ in range(8))
+        self.assertLess(whole, 8 * parts)
 
     def test_deadlines(self):
         """All that are queued are due at once: each ends with ETIME, and is collected in order."""
