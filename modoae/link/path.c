@@ -231,7 +231,8 @@ static void paths_new_clock(struct oae_paths *ps, u64 now)
 }
 
 /**
- * oae_paths_now() - an event begins: its time is not before that of the last one (protocol 4.4)
+ * oae_paths_now() - an event begins: its time is not before that of the last one
+ *	(architecture.md, *The clock*)
  * @ps: the paths
  * @l: the link
  * @now: by the event's clock, ns
