@@ -45,8 +45,8 @@ struct oae_conn {
  * @ps: its paths, or NULL; they may come into being in the midst of the event
  * @now: by the event's clock, ns
  *
- * Return: the time of the event, ns: with paths not before that of the last one (protocol 4.4).
- * The link by itself looks to that, but timers are armed by the clock.
+ * Return: the time of the event, ns: with paths not before that of the last one (architecture.md,
+ * *The clock*). The link by itself looks to that, but timers are armed by the clock.
  */
 static inline u64 oae_conn_begin(struct oae_conn *c, struct oae_link *l, struct oae_paths *ps,
 				 u64 now)

@@ -705,7 +705,7 @@ u32 oae_hold_reflect(struct oae_link *l, struct oae_actions *a)
 }
 
 /**
- * oae_rcv_offer() - handle a slice of an offer (protocol 4.2, steps 1 to 3 and 5)
+ * oae_rcv_offer() - handle a slice of an offer (protocol 4.2, steps 1 to 3)
  * @l: the link, OPEN; the frame is of this run
  * @f: the frame
  * @now: ns

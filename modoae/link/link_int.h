@@ -377,7 +377,7 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 
 /*
  * Every event begins with this: its time is never before that of the last event,
- * although the clocks of two CPUs may differ a little (protocol 4.4).
+ * although the clocks of two CPUs may differ a little (architecture.md, *The clock*).
  */
 static inline u64 oae_now(struct oae_link *l, u64 now)
 {

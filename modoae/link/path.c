@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Paths (doc/protocol.md section 4.14): which ones a link has, for which incarnation of the
- * peer they are proven, and which are forgotten. Pure, see path.h.
+ * peer they are proven, and which are forgotten (doc/architecture.md, *Which path an end
+ * chooses*). Pure, see path.h.
  *
  * Numbers and ltags know nothing of paths: a copy that comes by another one is
  * a duplicate, which the link takes like any other. So the rules here and in path*.c decide
@@ -230,7 +231,8 @@ static void paths_new_clock(struct oae_paths *ps, u64 now)
 }
 
 /**
- * oae_paths_now() - an event begins: its time is not before that of the last one (protocol 4.4)
+ * oae_paths_now() - an event begins: its time is not before that of the last one
+ *	(architecture.md, *The clock*)
  * @ps: the paths
  * @l: the link
  * @now: by the event's clock, ns

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which path is in use (doc/protocol.md section 4.14): another one if it has failed, and the best
- * one in the end. Pure, see path.h.
+ * Which path is in use (doc/protocol.md section 4.14; doc/architecture.md, *Which path an end
+ * chooses*): another one if it has failed, and the best one in the end. Pure, see path.h.
  */
 #include "path.h"
 #include "link_int.h"

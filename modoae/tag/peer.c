@@ -332,7 +332,7 @@ static void path_make_way(struct oae_port *port, u64 kid)
  *	counts in the strangers' share of max_tags
  * @gfp: OAE_GFP_USER for a program, which pays for the tag; GFP_ATOMIC for a frame
  *
- * If there is no room another tag gives way, if one may (protocol 4.6).
+ * If there is no room another tag gives way, if one may (guarantees.md, G6).
  *
  * Context: any but hard interrupts, no lock held; takes the other tag's lock.
  *
