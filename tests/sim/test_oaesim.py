@@ -596,7 +596,7 @@ class Mutants(Broken):
 
     def test_frozen_for_ever(self):
         """Not a broken promise at once: a link that never finds back."""
-        again = "	l->again_at = now + l->again_iv;\n"
+        again = "	oae_repeat(l, true, now);\n"
         self.caught("timer.c", again + "	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);", again, "not settled",
                     "--crash-rate", "0", "--flap-rate", "0", "--settle", "2s", "--loss", "30%")
 
