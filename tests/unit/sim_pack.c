@@ -150,10 +150,15 @@ static void member_ended(struct h_event *ev, struct sim_tx *tx, u8 outcome, int 
 
 void sim_pack_ended(struct h_event *ev, struct sim_tx *pack, int err)
 {
+	struct sim_tx *tx;
 	unsigned int i;
 
-	for (i = 0; i < pack->n; i++)
-		member_ended(ev, of(ev, pack->member[i]), pack->outcome, err);
+	for (i = 0; i < pack->n; i++) {
+		tx = of(ev, pack->member[i]);
+		/* Unless it was reversed before. */
+		if (tx->pack == pack->id)
+			member_ended(ev, tx, pack->outcome, err);
+	}
 }
 
 /* The pack is delivered, and with it each message, in its place. */
