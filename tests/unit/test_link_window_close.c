@@ -195,6 +195,52 @@ WINDOW_TEST(test_close_seldom)
 	}
 }
 
+/* A long message that comes slowly is something that goes on: the peer closes, and stays. */
+WINDOW_TEST(test_peer_closes_slowly)
+{
+	unsigned int i;
+
+	rcv(peer_closes(0, false));
+	for (i = 0; i < 4; i++) {
+		now += cfg.keepalive * 3 / 4;
+		take_slice(1, i, 0);
+		assert_int_equal(count_op(OAE_OP_KEEP), 1);
+		fire_at(now);
+		assert_int_equal(noted(OAE_N_STALL), 0);
+		assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
+	}
+}
+
+/* CLOSE is said again in time for a peer with the same knobs, though a timer is a bit late. */
+WINDOW_TEST(test_close_in_time)
+{
+	u64 at, iv = 0;
+	unsigned int i;
+
+	cfg.dead = 100 * cfg.keepalive;
+	close_link();
+	for (i = 0; i < 20; i++, iv = now - at) {
+		at = now;
+		rcv(frame(OAE_SYNC_ACK));
+		do {
+			fire_at(l.timer_at);
+		} while (!sent(OAE_CLOSE));
+	}
+	open_window(state);
+	rcv(peer_closes(0, false));
+	fire_at(now + iv + MS / 20);
+	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
+}
+
+/* What the peer says next takes a round trip, which may be longer than that. */
+WINDOW_TEST(test_peer_closes_far)
+{
+	l.srtt = 3 * cfg.keepalive;
+	rcv(peer_closes(0, false));
+	fire_at(now + l.srtt);
+	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
+}
+
 /* It holds what was offered in this run, and all that is committed: nothing else can be. */
 WINDOW_TEST(test_peer_holds_too_much)
 {
