@@ -14,7 +14,8 @@
  *   parked       offer again at park_at, in case READY was lost; or say BLOCKED
  *   waiting      offer a half that is WAITING again at swaps->again_at
  *   closing      CLOSE again at again_at
- *   peer closes  nothing for the keepalive time, and no CLOSE again: it does not; freeze
+ *   peer closes  nothing for twice the keepalive time, and no CLOSE again: it does not;
+ *                freeze
  *   settling     offer and take new transactions again at settle_until
  *   else         nothing heard for the keepalive time: probe; a probe not
  *                answered for the dead time: the link is down
@@ -168,10 +169,13 @@ bool oae_link_early(const struct oae_link *l, u64 now)
 	return now < l->timer_at && now + OAE_CLOCK_STEP >= l->now;
 }
 
-/* Until when the peer counts as closing, unless something goes on, or it says CLOSE again. */
+/*
+ * Until when the peer counts as closing, unless something goes on, or it says CLOSE again. It says
+ * that once a keepalive time at least, and one CLOSE may be lost.
+ */
 static u64 timer_closes_until(const struct oae_link *l)
 {
-	return l->active_at + l->cfg->keepalive;
+	return l->active_at + timer_later(2 * l->cfg->keepalive, 4 * oae_pto(l));
 }
 
 /* Is READY waited for, which may be lost? While DONE is, that is asked for. */

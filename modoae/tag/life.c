@@ -182,6 +182,7 @@ void oae_tag_close(struct oae_tag *tag)
 
 	oae_run_enter(tag, &ev);
 	oae_link_close(&tag->link, ev.now, &ev.a);
+	tag->reopen = false;
 	/* If the node is shut, wake writers that wait for room, even if CLOSED. */
 	oae_attach_shut(tag);
 	ev.wake_writer = true;

@@ -11,7 +11,8 @@
  * A transaction takes a place in its tag's queue (messages with verbs, or swaps)
  * and, if a file sent it, in that file's queue. A writer waits for room in the
  * queue that is full, exclusively: room wakes one writer, so many waiting writers
- * cost no more than one. Until that one has looked, room wakes no other.
+ * cost no more than one. Until that one has looked, room wakes no other: a writer that gets no
+ * processor holds up those behind it, as the holder of a lock would.
  *
  * No wake-up gets lost: a writer that has waited passes the wake-up on when it
  * leaves, whether it has queued something or not. So while there is room and a
@@ -163,11 +164,11 @@ static int room_woken(struct wait_queue_entry *wait, unsigned int mode, int sync
 /* Wait for room. 0: try again; -OAE_E_SIGNAL, -OAE_E_DEADLINE. */
 int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap, long *left)
 {
-	wait_queue_head_t *line, *next;
+	wait_queue_head_t *line = room_wanting(tag, c, swap), *before;
 	DEFINE_WAIT_FUNC(wait, room_woken);
 	int err = 0;
 
-	while (!err && (line = room_wanting(tag, c, swap)) != NULL) {
+	while (!err && line) {
 		prepare_to_wait_exclusive(line, &wait, TASK_INTERRUPTIBLE);
 		if (room_wanting(tag, c, swap) != line) {
 			;	/* there is room now, or another queue is full */
@@ -179,13 +180,14 @@ int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap, long *le
 				err = -OAE_E_DEADLINE;
 		}
 		finish_wait(line, &wait);
+		before = line;
 		/*
 		 * Leaving this wait queue for the other: pass the wake-up on. A writer that
 		 * leaves it for good uses the room, and passes on what is left then. If it
 		 * did so before, each that is woken would wake the next.
 		 */
-		next = room_wanting(tag, c, swap);
-		if (next && next != line) {
+		line = room_wanting(tag, c, swap);
+		if (line && line != before) {
 			oae_room_wake(tag, swap);
 			oae_room_wake_client(tag, c);
 		}
