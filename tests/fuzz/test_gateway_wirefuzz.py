@@ -85,7 +85,9 @@ class GatewayFuzz(GatewayTest):
         receiver.signal(signal.SIGTERM)
         self.check(sent, receiver.result(30))
         say(f"    {said}\n    " + " ".join(f"{k}={v}" for k, v in moved.items() if v))
-        self.assertEqual(moved["no_memory"], 0)
+        # The table of nodes grows in softirq, where a large block may be missing for a moment: then a
+        # node is learned by its next frame. What leaks is missing for good.
+        self.assertLess(moved["no_memory"], 10)
         self.assertEqual([name for name in ("nodes_learned", "nodes_gone", "unknown_dst",
                                             "bad_frame", "bad_encap", "bad_control")
                           if not moved[name]], [], "the fuzzer never got so far")
