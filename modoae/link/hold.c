@@ -562,7 +562,7 @@ static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 		return true;
 	}
 
-	/* It has a message in flight: there is more to come before it closes. */
+	/* The peer has a message in flight: more comes before it closes. */
 	if (l->peer_closing)
 		l->active_at = l->now;
 	h->have |= 1ULL << f->slice;

@@ -152,7 +152,7 @@ class Charged(TwoEnds):
 
             def more():
                 return free - meminfo("MemFree") - (self.cgroup.used() - used)
-            # What was freed is free a while later.
+            # Freed memory is free a while later.
             wait_for(lambda: more() < 4 * MEGA, lambda: f"{more()} bytes to be free")
             kept.close()
             passing.close()

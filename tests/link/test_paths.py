@@ -227,8 +227,7 @@ class Failover(TwoCables):
         traffic.send(self.end_a, 10000000, streams=3)
         begin = time.monotonic()
         self.first.netem("loss 0.5%", ends)
-        # It takes frames, not seconds: a busy machine needs many times as long. And there the peer
-        # often says again what was lost before it is asked for, which is not counted.
+        # It takes frames, not seconds: a busy machine needs many times as long.
         wait_for(lambda: self.lossy() > before, "the path to be found lossy", 300 * SLOW)
         say(f"    found lossy after {time.monotonic() - begin:.1f} s, "
             f"{traffic.counted('committed')} committed")

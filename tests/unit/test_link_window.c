@@ -398,7 +398,7 @@ WINDOW_TEST(test_void_aside)
 	assert_true(oae_aside(&l, 1)->handle == &h[3]);
 }
 
-/* What is refused once others have stepped aside was below them, and comes back before them. */
+/* A message that is refused after others stepped aside was below them, and comes back first. */
 WINDOW_TEST(test_aside_twice)
 {
 	post_some(1, 3);
