@@ -400,8 +400,6 @@ class Life(ThreeZones):
             run("mount", "-t", "tracefs", "none", str(TRACING))
         if "function" not in (TRACING / "available_tracers").read_text("ascii").split():
             self.skipTest("this kernel has no function tracer")
-        # Else the kernel patches its scheduler, to record names: see test_life_storm.py.
-        (TRACING / "options/record-cmd").write_text("0", "ascii")
         few = self.grace_periods()
         names = [f"many{n}" for n in range(10)]
         ip(*(f"netns add {name}" for name in names))

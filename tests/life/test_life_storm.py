@@ -217,9 +217,6 @@ class LifeStorm(OaeTest):
         """For TIME seconds; then what was before the storm is again."""
         seed = int(os.environ.get("SEED") or random.getrandbits(31))
         say(f"    SEED={seed} TIME={TIME:g}")
-        # To record names, the kernel patches its scheduler while that runs: QEMU 7.2 with one thread
-        # a processor may execute the breakpoint for ever that is there no more.
-        Path("/sys/kernel/tracing/options/record-cmd").write_text("0", "ascii")
         build_switch()
         self.addClassCleanup(run, "ip", "netns", "del", "sw")
         before = self.namespaces()
