@@ -108,11 +108,11 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
 	f->hdr_len = OAE_HDR_LEN;
 	f->length = 0;
 	f->slice = 0;
-	f->grant = l->granted / OAE_GRANT_UNIT;
+	f->grant = l->credit.granted / OAE_GRANT_UNIT;
 	f->reason = 0;
 	f->marks = 0;
 	f->src_ltag = l->ltag;
-	f->dst_ltag = l->peer_ltag;
+	f->dst_ltag = l->peer.ltag;
 	f->tx = l->tx;
 	f->rx = l->rx;
 	f->seq = 0;
@@ -134,9 +134,9 @@ struct oae_send *oae_send(struct oae_link *l, struct oae_actions *a,
  */
 void oae_link_wake(struct oae_link *l, u64 at, struct oae_actions *a)
 {
-	if (l->timer_at && l->timer_at <= at)
+	if (l->timer.at && l->timer.at <= at)
 		return;
-	l->timer_at = at;
+	l->timer.at = at;
 	oae_op(a, OAE_OP_TIMER)->at = at;
 }
 
@@ -151,9 +151,9 @@ void oae_send_commit(struct oae_link *l, bool ask, struct oae_actions *a)
 	struct oae_send *s = oae_send(l, a, OAE_COMMIT);
 
 	s->frame.seq = l->tx;
-	if (ask || l->await_done || l->blocked)
+	if (ask || l->await_done || l->credit.blocked)
 		s->frame.flags |= OAE_F_WANT_DONE;
-	if (l->blocked)
+	if (l->credit.blocked)
 		s->frame.marks = OAE_M_BLOCKED;
 }
 

@@ -37,13 +37,13 @@ static void answer_committed(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (l->given)
 		l->given--;
 	l->backoff = 0;
-	l->longs = 0;
-	l->too_long_at = 0;
+	l->mtu.longs = 0;
+	l->mtu.too_long_at = 0;
 	l->park_iv = 0;
-	l->moved_at = now;
+	l->timer.moved_at = now;
 	if (express) {
 		oae_credit_confirmed(l, l->tx);
-		l->peer_rx = l->tx;
+		l->peer.rx = l->tx;
 		/* With it all before it is delivered. */
 		if (confirm || l->await_done)
 			oae_op(a, OAE_OP_CONFIRMED)->seq = l->tx;
@@ -81,7 +81,7 @@ void oae_offer_was_express(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_offer_delivered(struct oae_link *l, u32 seq, struct oae_actions *a)
 {
 	oae_credit_confirmed(l, seq);
-	l->peer_rx = seq;
+	l->peer.rx = seq;
 	if (l->await_done && oae_dist(l->done_seq, seq) >= 0) {
 		l->await_done = false;
 		oae_op(a, OAE_OP_CONFIRMED)->seq = l->done_seq;
@@ -215,7 +215,7 @@ static void answer_undo(struct oae_link *l, const struct oae_lane *n, const stru
 	if (oae_lane_overtaken(n, f))
 		oae_cong_overtaken(l);
 	else if (n->repeated)
-		l->undo_cwnd = 0;
+		l->cong.undo = 0;
 }
 
 /*
@@ -247,8 +247,8 @@ static void answer_took(struct oae_link *l, const struct oae_lane *n,
 		return;
 	if ((u32)(n->pn - f->ack) < hweight64(n->sent))
 		oae_rtt_sample(l, now - n->at);
-	else if (n->asked && (!l->srtt || l->rtt_guessed) && oae_dist(n->pn, f->ack) > 0)
-		oae_rtt_guess(l, now - l->ask_at);
+	else if (n->asked && (!l->rtt.srtt || l->rtt.guessed) && oae_dist(n->pn, f->ack) > 0)
+		oae_rtt_guess(l, now - l->timer.ask_at);
 }
 
 /* It is not what was offered. Of an express that was delivered nothing else is known. */
@@ -371,9 +371,9 @@ static void answer_progress(struct oae_link *l, struct oae_lane *n, u64 missing,
 	if (answer_last_len(&n->p) <= OAE_MIN_SLICE)
 		lost &= sent;
 	if (answer_gap_shrinks(n, missing) || (missing & sent) != sent) {
-		l->longs = 0;
-		l->grown_at = now;
-		l->too_long_at = 0;
+		l->mtu.longs = 0;
+		l->timer.grown_at = now;
+		l->mtu.too_long_at = 0;
 	} else if (lost) {
 		oae_mtu_lost(l, &n->p, hweight64(lost), a);
 	}
@@ -413,7 +413,7 @@ static void answer_send_rest(struct oae_link *l, struct oae_lane *n, const struc
 	if (certain)
 		lost = ~n->rest;
 	else
-		lost = answer_looks_past(n, f, l->reorder ? oae_cong_passed(l) : 0);
+		lost = answer_looks_past(n, f, l->number.reorder ? oae_cong_passed(l) : 0);
 	lost &= missing;
 	if (lost)
 		answer_lost(l, n, lost, n->pn, !certain, a);
@@ -529,7 +529,7 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	}
 	if (f->seq == l->tx + 1)
-		l->longs = 0;
+		l->mtu.longs = 0;
 	answer_refused(l, n, f, now, a);
 	/*
 	 * It ends what was in flight. Did it say what DONE would (protocol 4.4)? That is not asked
@@ -542,7 +542,7 @@ void oae_rcv_refuse(struct oae_link *l, const struct oae_frame *f, u64 now,
 static void answer_waits(struct oae_link *l, struct oae_lane *n)
 {
 	oae_lane_not_due(l, n);
-	n->asked = (u32)l->pn;
+	n->asked = (u32)l->number.sent;
 }
 
 /**
@@ -586,7 +586,7 @@ void oae_offer_ready(struct oae_link *l)
 			answer_unpark(l, n);
 	}
 	l->park_iv = 0;
-	l->said_blocked = false;
+	l->credit.said_blocked = false;
 }
 
 /**
@@ -599,16 +599,16 @@ void oae_offer_ready(struct oae_link *l)
  */
 void oae_offer_blocked(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	if (!l->blocked) {
-		if (l->said_blocked)
+	if (!l->credit.blocked) {
+		if (l->credit.said_blocked)
 			l->park_iv = 0;
-		l->said_blocked = false;
-		oae_offer_done(l, l->peer_rx);
+		l->credit.said_blocked = false;
+		oae_offer_done(l, l->peer.rx);
 		return;
 	}
-	if (l->said_blocked || l->given || l->state != OAE_OPEN)
+	if (l->credit.said_blocked || l->given || l->state != OAE_OPEN)
 		return;
-	l->said_blocked = true;
+	l->credit.said_blocked = true;
 	/* That it is said again changes nothing. */
 	if (!l->park_iv)
 		l->waits_at = now;
@@ -631,5 +631,5 @@ void oae_offer_unpark(struct oae_link *l, u64 now)
 	if (oae_lane_parked(l, &seq))
 		answer_unpark(l, oae_lane(l, seq));
 	else
-		l->said_blocked = false;
+		l->credit.said_blocked = false;
 }

@@ -32,7 +32,7 @@ void oae_link_end(struct oae_link *l, int err, struct oae_actions *a)
 	oae_forget_run(l, a);
 	oae_note(a, OAE_N_GONE);
 	rank = l->rank;
-	oae_link_init(l, l->cfg, l->vc, l->mtu, l->start);
+	oae_link_init(l, l->cfg, l->vc, l->mtu.here, l->start);
 	oae_link_rank(l, rank);
 	l->swaps = swaps;
 	if (pair) {
@@ -92,7 +92,7 @@ static void close_say(struct oae_link *l, u64 now, struct oae_actions *a)
 		s->frame.flags = OAE_F_LAST;
 	/* Probe, too: a peer in another run drops the CLOSE. */
 	if (again)
-		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+		oae_send_sync(l, OAE_SYNC, l->peer.ltag, a);
 	if (!l->asked_at && (again || says == OAE_CLOSING_LAST))
 		l->asked_at = now;
 }
@@ -110,7 +110,7 @@ void oae_close_step(struct oae_link *l, u64 now, struct oae_actions *a)
 		oae_await_done(l, now);
 		oae_send_commit(l, false, a);
 	}
-	if (l->peer_closing == OAE_CLOSING_LAST && close_done(l) && !l->nheld) {
+	if (l->peer.closing == OAE_CLOSING_LAST && close_done(l) && !l->nheld) {
 		oae_send(l, a, OAE_CLOSE_ACK);
 		oae_link_end(l, OAE_E_PEER_CLOSED, a);
 	} else if (l->closing) {
@@ -161,12 +161,12 @@ void oae_rcv_close(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	}
 	l->active_at = now;
-	if (!l->peer_closing)
+	if (!l->peer.closing)
 		oae_drop_posts(l, OAE_E_PEER_CLOSED, a);
 	if (f->flags & OAE_F_LAST)
-		l->peer_closing = OAE_CLOSING_LAST;
-	else if (!l->peer_closing)
-		l->peer_closing = OAE_CLOSING_SAID;
+		l->peer.closing = OAE_CLOSING_LAST;
+	else if (!l->peer.closing)
+		l->peer.closing = OAE_CLOSING_SAID;
 	close_cut(l, f->seq, a);
 }
 
@@ -201,7 +201,7 @@ void oae_link_close(struct oae_link *l, u64 now, struct oae_actions *a)
 	oae_drop_posts(l, OAE_E_SHUTDOWN, a);
 	l->closing = true;
 	/* Never open, or down: there is no peer to wait for. */
-	if (!l->peer_inc || l->down)
+	if (!l->peer.inc || l->down)
 		oae_link_end(l, OAE_E_SHUTDOWN, a);
 	oae_finish(l, now, a);
 }
@@ -227,7 +227,7 @@ void oae_link_settle(struct oae_link *l, u64 until, u64 now,
 	if (l->state == OAE_OPEN && l->unseen) {
 		if (!l->asked_at)
 			l->asked_at = now;
-		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+		oae_send_sync(l, OAE_SYNC, l->peer.ltag, a);
 	}
 	oae_offer_confirm(l, now);
 	oae_finish(l, now, a);

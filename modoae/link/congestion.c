@@ -22,7 +22,8 @@
 /* Frames with a content that no answer has looked past. */
 static u32 cong_flight(const struct oae_link *l)
 {
-	s32 n = oae_dist(l->acked, l->out_pn), most = oae_dist(l->acked, (u32)l->pn);
+	const struct oae_number *nr = &l->number;
+	s32 n = oae_dist(nr->acked, l->cong.out), most = oae_dist(nr->acked, (u32)nr->sent);
 
 	/* Whatever a state says, no more than there are numbers. */
 	if (n > most)
@@ -42,8 +43,8 @@ unsigned int oae_cong_may(const struct oae_link *l)
 {
 	u32 flight = cong_flight(l);
 
-	if (flight < l->cwnd)
-		return l->cwnd - flight;
+	if (flight < l->cong.cwnd)
+		return l->cong.cwnd - flight;
 	return oae_first_lane(l)->state != OAE_OFFER_OUT;
 }
 
@@ -76,7 +77,7 @@ u64 oae_cong_part(const struct oae_link *l, u64 slices)
  */
 u8 oae_cong_each(const struct oae_link *l)
 {
-	u32 n = l->cwnd / 4;
+	u32 n = l->cong.cwnd / 4;
 
 	return n < 2 ? 2 : n < CONG_EACH ? n : CONG_EACH;
 }
@@ -87,14 +88,16 @@ u8 oae_cong_each(const struct oae_link *l)
  */
 void oae_cong_begin(struct oae_link *l)
 {
-	if (!l->cwnd) {
-		l->cwnd = CONG_FIRST;
-		l->ssthresh = CONG_MOST;
+	struct oae_cong *c = &l->cong;
+
+	if (!c->cwnd) {
+		c->cwnd = CONG_FIRST;
+		c->ssthresh = CONG_MOST;
 	}
-	l->cwnd_acked = 0;
-	l->undo_cwnd = 0;
-	l->out_pn = 0;
-	l->recover = 0;
+	c->acked = 0;
+	c->undo = 0;
+	c->out = 0;
+	c->recover = 0;
 }
 
 /**
@@ -103,13 +106,14 @@ void oae_cong_begin(struct oae_link *l)
  */
 void oae_cong_turned(struct oae_link *l)
 {
-	if (l->cwnd > CONG_FIRST)
-		l->cwnd = CONG_FIRST;
-	l->ssthresh = CONG_MOST;
-	l->undo_cwnd = 0;
-	l->reorder = false;
-	memset(&l->shortest, 0, sizeof(l->shortest));
-	memset(&l->longest, 0, sizeof(l->longest));
+	struct oae_cong *c = &l->cong;
+
+	if (c->cwnd > CONG_FIRST)
+		c->cwnd = CONG_FIRST;
+	c->ssthresh = CONG_MOST;
+	c->undo = 0;
+	l->number.reorder = false;
+	oae_rtt_turned(l);
 }
 
 /**
@@ -118,11 +122,13 @@ void oae_cong_turned(struct oae_link *l)
  */
 void oae_cong_froze(struct oae_link *l)
 {
-	if (l->cwnd > 1)
-		l->ssthresh = l->cwnd / 2;
-	if (l->cwnd > CONG_FIRST)
-		l->cwnd = CONG_FIRST;
-	l->reorder = false;
+	struct oae_cong *c = &l->cong;
+
+	if (c->cwnd > 1)
+		c->ssthresh = c->cwnd / 2;
+	if (c->cwnd > CONG_FIRST)
+		c->cwnd = CONG_FIRST;
+	l->number.reorder = false;
 }
 
 /**
@@ -133,7 +139,7 @@ void oae_cong_froze(struct oae_link *l)
  */
 u32 oae_cong_base(const struct oae_link *l)
 {
-	u32 peak = oae_peak(&l->shortest);
+	u32 peak = oae_peak(l->rtt.shortest);
 
 	return peak ? ~peak : 0;
 }
@@ -141,9 +147,10 @@ u32 oae_cong_base(const struct oae_link *l)
 /* Do frames of this link wait in queues, which makes the round trip longer? */
 static bool cong_backlogged(const struct oae_link *l)
 {
+	const struct oae_rtt *r = &l->rtt;
 	u32 base = oae_cong_base(l);
 
-	return l->srtt > base && l->cwnd * (l->srtt - base) >= CONG_BACKLOG * l->srtt;
+	return r->srtt > base && l->cong.cwnd * (r->srtt - base) >= CONG_BACKLOG * r->srtt;
 }
 
 /*
@@ -152,13 +159,14 @@ static bool cong_backlogged(const struct oae_link *l)
  */
 static u16 cong_left(const struct oae_link *l)
 {
-	u32 trip = l->srtt < ~0U ? l->srtt : ~0U, base = l->rtt_guessed ? 0 : oae_cong_base(l), n;
-	u16 least = l->cwnd / 2, most = l->cwnd - l->cwnd / 10;
+	const struct oae_rtt *r = &l->rtt;
+	u32 trip = r->srtt < ~0U ? r->srtt : ~0U, base = r->guessed ? 0 : oae_cong_base(l), n;
+	u16 least = l->cong.cwnd / 2, most = l->cong.cwnd - l->cong.cwnd / 10;
 
 	/* So the product has 32 bits: those of 64 are not divided everywhere. */
 	for (; trip >> 18; trip >>= 1)
 		base >>= 1;
-	n = trip ? l->cwnd * base / trip : 0;
+	n = trip ? l->cong.cwnd * base / trip : 0;
 	if (n > most)
 		n = most;
 	return n > least ? n : least;
@@ -173,27 +181,28 @@ static u16 cong_left(const struct oae_link *l)
  */
 void oae_cong_acked(struct oae_link *l, u32 ack)
 {
-	u32 flight = cong_flight(l), n = oae_dist(l->acked, ack);
+	struct oae_cong *c = &l->cong;
+	u32 flight = cong_flight(l), n = oae_dist(l->number.acked, ack);
 
 	/* A mark that is far behind means no more than one that is less so. (Else numbers wrap.) */
-	if (oae_dist(l->recover, ack) > 4 * CONG_MOST)
-		l->recover = ack - 2 * CONG_MOST;
-	if (l->cwnd >= CONG_MOST || oae_dist(l->recover, ack) <= 0)
+	if (oae_dist(c->recover, ack) > 4 * CONG_MOST)
+		c->recover = ack - 2 * CONG_MOST;
+	if (c->cwnd >= CONG_MOST || oae_dist(c->recover, ack) <= 0)
 		return;
 	if (n > flight)
 		n = flight;
-	if (l->cwnd < l->ssthresh) {
-		if (2 * flight >= l->cwnd)
-			l->cwnd = l->cwnd + n < CONG_MOST ? l->cwnd + n : CONG_MOST;
+	if (c->cwnd < c->ssthresh) {
+		if (2 * flight >= c->cwnd)
+			c->cwnd = c->cwnd + n < CONG_MOST ? c->cwnd + n : CONG_MOST;
 		return;
 	}
-	if (flight < l->cwnd)
+	if (flight < c->cwnd)
 		return;
-	l->cwnd_acked += n;
-	if (l->cwnd_acked < (cong_backlogged(l) ? 2U * l->cwnd : l->cwnd))
+	c->acked += n;
+	if (c->acked < (cong_backlogged(l) ? 2U * c->cwnd : c->cwnd))
 		return;
-	l->cwnd_acked = 0;
-	l->cwnd++;
+	c->acked = 0;
+	c->cwnd++;
 }
 
 /**
@@ -206,20 +215,21 @@ void oae_cong_acked(struct oae_link *l, u32 ack)
  */
 void oae_cong_lost(struct oae_link *l, u32 pn, bool guess)
 {
-	u16 cwnd = l->cwnd;
+	struct oae_cong *c = &l->cong;
+	u16 cwnd = c->cwnd;
 
-	if (oae_dist(l->recover, pn) <= 0) {
+	if (oae_dist(c->recover, pn) <= 0) {
 		if (!guess)
-			l->undo_cwnd = 0;
+			c->undo = 0;
 		return;
 	}
-	l->recover = (u32)l->pn;
-	l->undo_cwnd = guess ? cwnd : 0;
-	l->cwnd = cong_left(l);
-	if (!l->cwnd)
-		l->cwnd = 1;
-	l->ssthresh = l->cwnd;
-	l->cwnd_acked = 0;
+	c->recover = (u32)l->number.sent;
+	c->undo = guess ? cwnd : 0;
+	c->cwnd = cong_left(l);
+	if (!c->cwnd)
+		c->cwnd = 1;
+	c->ssthresh = c->cwnd;
+	c->acked = 0;
 }
 
 /**
@@ -230,7 +240,7 @@ void oae_cong_lost(struct oae_link *l, u32 pn, bool guess)
  */
 s32 oae_cong_passed(const struct oae_link *l)
 {
-	return l->reorder ? CONG_REORDER : CONG_PASSED;
+	return l->number.reorder ? CONG_REORDER : CONG_PASSED;
 }
 
 /**
@@ -241,12 +251,14 @@ s32 oae_cong_passed(const struct oae_link *l)
  */
 void oae_cong_overtaken(struct oae_link *l)
 {
-	l->reorder = true;
-	if (l->cwnd < l->undo_cwnd) {
-		l->cwnd = l->undo_cwnd;
-		l->ssthresh = l->undo_cwnd;
+	struct oae_cong *c = &l->cong;
+
+	l->number.reorder = true;
+	if (c->cwnd < c->undo) {
+		c->cwnd = c->undo;
+		c->ssthresh = c->undo;
 	}
-	l->undo_cwnd = 0;
+	c->undo = 0;
 	/* A later loss is no part of one that was none. */
-	l->recover = l->acked;
+	c->recover = l->number.acked;
 }

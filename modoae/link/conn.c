@@ -12,8 +12,8 @@ static void conn_keep_limit(const struct oae_conn *c)
 	if (ps->limit == OAE_PATHS_MAX)
 		return;
 	p = &ps->path[ps->limit];
-	p->pmtu = c->link->pmtu;
-	p->pmtu_at = c->link->pmtu_at;
+	p->pmtu = c->link->mtu.path;
+	p->pmtu_at = c->link->mtu.path_at;
 }
 
 static void conn_go_by(struct oae_conn *c, unsigned int i, u64 now, struct oae_actions *a)
@@ -121,7 +121,7 @@ void oae_conn_stepped(struct oae_conn *c, const struct oae_frame *f, u64 now,
 	/* What its SYNC says is newer than its last probe. */
 	if (c->before < OAE_OPEN && c->link->state == OAE_OPEN) {
 		if (oae_is_sync(f->opcode))
-			c->paths->path[c->back].far = c->link->peer_mtu;
+			c->paths->path[c->back].far = c->link->mtu.there;
 		else
 			oae_link_set_far(c->link, c->paths->path[c->back].far, now, a);
 	}
@@ -220,8 +220,8 @@ unsigned int oae_conn_timer(struct oae_conn *c, u64 nonce, u64 now, struct oae_a
 	 * A path that seemed short may carry what is too long here, if none is known to. What the
 	 * one in use carries is asked before, which takes some round trips.
 	 */
-	if (c->link->too_long && !conn_other_carries(c->paths))
-		age = c->link->cfg->keepalive + 4 * c->link->srtt;
+	if (c->link->mtu.too_long && !conn_other_carries(c->paths))
+		age = c->link->cfg->keepalive + 4 * c->link->rtt.srtt;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		conn_limit_ages(&c->paths->path[i], age, now);
 		if (!oae_path_due(c->paths, i, c->link, now))

@@ -37,8 +37,8 @@ static u32 credit_here(const struct oae_hold *h)
 void oae_credit_free(struct oae_link *l, u32 room)
 {
 	room = room < CREDIT_MOST ? room & ~(OAE_GRANT_UNIT - 1) : CREDIT_MOST;
-	if (l->granted < room)
-		l->granted = room;
+	if (l->credit.granted < room)
+		l->credit.granted = room;
 }
 
 /**
@@ -57,10 +57,10 @@ bool oae_credit_keep(struct oae_link *l, const struct oae_hold *h, u32 len)
 
 	if (!oae_kind_is(h->kind, OAE_T_READ))
 		return true;
-	if (l->gathered + cost > l->granted &&
-	    (l->gathered != credit_here(h) || l->granted < OAE_GRANT_UNIT))
+	if (l->credit.gathered + cost > l->credit.granted &&
+	    (l->credit.gathered != credit_here(h) || l->credit.granted < OAE_GRANT_UNIT))
 		return false;
-	l->gathered += cost;
+	l->credit.gathered += cost;
 	return true;
 }
 
@@ -71,7 +71,7 @@ bool oae_credit_keep(struct oae_link *l, const struct oae_hold *h, u32 len)
  */
 void oae_credit_resumed(struct oae_link *l, const struct oae_hold *h)
 {
-	l->gathered += credit_here(h);
+	l->credit.gathered += credit_here(h);
 }
 
 /**
@@ -81,7 +81,7 @@ void oae_credit_resumed(struct oae_link *l, const struct oae_hold *h)
  */
 void oae_credit_left(struct oae_link *l, const struct oae_hold *h)
 {
-	credit_less(&l->gathered, credit_here(h));
+	credit_less(&l->credit.gathered, credit_here(h));
 }
 
 /**
@@ -91,7 +91,7 @@ void oae_credit_left(struct oae_link *l, const struct oae_hold *h)
  */
 void oae_credit_delivered(struct oae_link *l, const struct oae_hold *h)
 {
-	credit_less(&l->granted, credit_here(h));
+	credit_less(&l->credit.granted, credit_here(h));
 }
 
 /* The cost of a content, as this run cuts it. */
@@ -120,8 +120,8 @@ bool oae_credit_may(const struct oae_link *l, const struct oae_post *p)
 {
 	u32 cost = credit_cost(l, p);
 
-	return !cost || l->charged + cost <= l->grant ||
-	       (!l->charged && l->grant >= OAE_GRANT_UNIT);
+	return !cost || l->credit.charged + cost <= l->credit.grant ||
+	       (!l->credit.charged && l->credit.grant >= OAE_GRANT_UNIT);
 }
 
 /* Numbers that are committed, and perhaps not delivered, share places with those that are given. */
@@ -144,7 +144,7 @@ void oae_credit_give(struct oae_link *l, u32 seq)
 	u32 cost = credit_cost(l, &oae_lane(l, seq)->p);
 
 	*credit_of(l, seq) = cost;
-	l->charged += cost;
+	l->credit.charged += cost;
 }
 
 /**
@@ -154,21 +154,21 @@ void oae_credit_give(struct oae_link *l, u32 seq)
  */
 void oae_credit_void(struct oae_link *l, u32 seq)
 {
-	credit_less(&l->charged, *credit_of(l, seq));
+	credit_less(&l->credit.charged, *credit_of(l, seq));
 	*credit_of(l, seq) = 0;
 }
 
 /**
  * oae_credit_confirmed() - the peer has delivered more, and grants so much less above that
  * @l: the link
- * @seq: the last number that it has delivered, at most OAE_WINDOW_MAX above peer_rx
+ * @seq: the last number that it has delivered, at most OAE_WINDOW_MAX above peer.rx
  */
 void oae_credit_confirmed(struct oae_link *l, u32 seq)
 {
 	u32 at;
 
-	for (at = l->peer_rx; at != seq;) {
-		credit_less(&l->grant, *credit_of(l, ++at));
+	for (at = l->peer.rx; at != seq;) {
+		credit_less(&l->credit.grant, *credit_of(l, ++at));
 		oae_credit_void(l, at);
 	}
 }
@@ -183,7 +183,7 @@ u32 oae_credit_committed(const struct oae_link *l)
 {
 	u32 seq, cost = 0;
 
-	for (seq = l->peer_rx; seq != l->tx;)
+	for (seq = l->peer.rx; seq != l->tx;)
 		cost += *credit_of(l, ++seq);
 	return cost;
 }
@@ -198,7 +198,7 @@ void oae_credit_move(struct oae_link *l, struct oae_pair **pair, unsigned int n)
 {
 	u32 seq, last = l->tx + l->given;
 
-	for (seq = l->peer_rx; seq != last;) {
+	for (seq = l->peer.rx; seq != last;) {
 		u32 cost = *credit_of(l, ++seq);
 
 		pair[seq & (n - 1)]->cost[!!(seq & n)] = cost;
@@ -208,17 +208,17 @@ void oae_credit_move(struct oae_link *l, struct oae_pair **pair, unsigned int n)
 /**
  * oae_credit_heard() - a frame of this run says what the peer grants
  * @l: the link
- * @f: the frame; peer_rx is not before its rx
+ * @f: the frame; peer.rx is not before its rx
  */
 void oae_credit_heard(struct oae_link *l, const struct oae_frame *f)
 {
 	u32 grant = f->grant * OAE_GRANT_UNIT;
 
-	if (f->rx == l->peer_rx && l->grant < grant)
-		l->grant = grant;
+	if (f->rx == l->peer.rx && l->credit.grant < grant)
+		l->credit.grant = grant;
 	/* Whatever a state says that was charged. */
 	if (!l->given && oae_link_all_confirmed(l))
-		l->charged = 0;
+		l->credit.charged = 0;
 }
 
 /**
@@ -228,11 +228,11 @@ void oae_credit_heard(struct oae_link *l, const struct oae_frame *f)
  */
 void oae_credit_begin(struct oae_link *l, const struct oae_frame *f)
 {
-	l->charged = oae_credit_committed(l);
+	l->credit.charged = oae_credit_committed(l);
 	/* An express that this run cannot carry is given its number, and costs nothing. */
 	*credit_of(l, l->tx + 1) = 0;
-	l->grant = f->grant * OAE_GRANT_UNIT;
-	l->credit_due = false;
+	l->credit.grant = f->grant * OAE_GRANT_UNIT;
+	l->credit.due = false;
 }
 
 /**
@@ -244,10 +244,10 @@ void oae_credit_begin(struct oae_link *l, const struct oae_frame *f)
  */
 void oae_link_made_room(struct oae_link *l, u32 room, u64 now, struct oae_actions *a)
 {
-	if (l->state != OAE_OPEN || !l->credit_due || room < OAE_GRANT_UNIT)
+	if (l->state != OAE_OPEN || !l->credit.due || room < OAE_GRANT_UNIT)
 		return;
 	now = oae_now(l, now);
-	l->credit_due = false;
+	l->credit.due = false;
 	oae_credit_free(l, room);
 	oae_send(l, a, OAE_READY);
 	oae_finish(l, now, a);

@@ -39,7 +39,7 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 		l->syncs++;
 	s->frame.dst_ltag = dst_ltag;
 	s->frame.sync.inc = l->inc;
-	s->frame.sync.peer_inc = l->peer_inc;
+	s->frame.sync.peer_inc = l->peer.inc;
 	s->frame.sync.caps = l->window - 1;
 	if (l->packs)
 		s->frame.sync.caps |= OAE_CAPS_PACK;
@@ -66,7 +66,7 @@ void oae_send_sync(struct oae_link *l, enum oae_opcode opcode, u32 dst_ltag,
 void oae_ask(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	oae_repeat(l, false, now);
-	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+	oae_send_sync(l, OAE_SYNC, l->peer.ltag, a);
 }
 
 /* Begin to synchronise, with a new ltag: frames to the old ltag are void. */
@@ -83,18 +83,18 @@ static void freeze_begin(struct oae_link *l, enum oae_state state, u64 now,
 	l->paths = l->cfg->paths;
 	l->sync_at = now;
 	l->syncs = 0;
-	l->search = 0;
-	l->blocked = false;
-	l->said_blocked = false;
+	l->mtu.search = 0;
+	l->credit.blocked = false;
+	l->credit.said_blocked = false;
 	l->state = state;
 	l->close_sent = OAE_CLOSING_NOT;
 	/* A peer that closes says so in each run. */
-	l->peer_closing = OAE_CLOSING_NOT;
+	l->peer.closing = OAE_CLOSING_NOT;
 	/* Nobody has answered the questions of the timer. */
-	if (!l->asked_at || (l->silent_at && l->silent_at < l->asked_at))
-		l->asked_at = l->silent_at ?: now;
-	l->silent_at = 0;
-	l->asks = 0;
+	if (!l->asked_at || (l->timer.silent_at && l->timer.silent_at < l->asked_at))
+		l->asked_at = l->timer.silent_at ?: now;
+	l->timer.silent_at = 0;
+	l->timer.asks = 0;
 	oae_ask(l, now, a);
 }
 
@@ -124,7 +124,7 @@ void oae_freeze(struct oae_link *l, enum oae_note why, u64 now,
  */
 void oae_freeze_learn(struct oae_link *l, const struct oae_frame *f)
 {
-	l->peer_ltag = f->src_ltag;
+	l->peer.ltag = f->src_ltag;
 	l->heard.inc = f->sync.inc;
 	l->heard.max_len = f->sync.max_len;
 	l->heard.start = f->sync.start;
@@ -147,8 +147,8 @@ void oae_freeze_learn(struct oae_link *l, const struct oae_frame *f)
  */
 void oae_set_senior(struct oae_link *l)
 {
-	if (l->by_inc && l->inc != l->peer_inc)
-		l->senior = l->inc > l->peer_inc;
+	if (l->by_inc && l->inc != l->peer.inc)
+		l->senior = l->inc > l->peer.inc;
 	else
 		l->senior = l->rank;
 }
@@ -207,11 +207,11 @@ void oae_forget_run(struct oae_link *l, struct oae_actions *a)
 	if (l->half.state == OAE_HALF_LENT)
 		oae_half_drop(l, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	oae_hold_discard_all(l, a);
-	oae_notes(a, OAE_N_UNCONFIRMED, l->tx - l->peer_rx);
+	oae_notes(a, OAE_N_UNCONFIRMED, l->tx - l->peer.rx);
 	/* Offered contents stay in their places. */
 	l->base += l->start - l->tx;
 	l->tx = l->start;
-	l->peer_rx = l->start;
+	l->peer.rx = l->start;
 	l->await_done = false;
 	l->last_express = false;
 	l->unseen = false;
@@ -222,7 +222,7 @@ static void freeze_begin_anew(struct oae_link *l, u64 now, struct oae_actions *a
 {
 	oae_forget_run(l, a);
 	freeze_draw_inc(l);
-	l->peer_inc = 0;
+	l->peer.inc = 0;
 	l->rx = 0;
 	freeze_begin(l, OAE_SYNC_SENT, now, a);
 }
@@ -280,7 +280,7 @@ void oae_link_renamed(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (oae_express_out(l))
 		oae_offer_drop(l, l->tx + 1, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	l->settle_until = 0;
-	l->peer_ltag = 0;
+	l->peer.ltag = 0;
 	l->heard.inc = 0;
 	freeze_begin_anew(l, now, a);
 	oae_finish(l, now, a);

@@ -27,7 +27,7 @@ void oae_half_drop(struct oae_link *l, enum oae_outcome outcome, int err,
 {
 	oae_complete(a, l->swaps->half.handle, outcome, err);
 	l->half.state = OAE_HALF_NONE;
-	l->too_long_at = 0;
+	l->mtu.too_long_at = 0;
 }
 
 /**

@@ -200,8 +200,8 @@ bool oae_hold_stalled(const struct oae_link *l)
 /* Progress of the held ones: their waits begin anew. */
 static void hold_moved(struct oae_link *l, u64 now)
 {
-	l->held_at = now;
-	l->reflects = 0;
+	l->timer.held_at = now;
+	l->timer.reflects = 0;
 }
 
 /**
@@ -425,7 +425,7 @@ static void hold_verb(struct oae_link *l, u32 seq, u64 now, struct oae_actions *
 		return;
 	}
 	/* The way back is that of the question, which may carry more than the one in use. */
-	if (!reason && reply + OAE_REFLECT_LEN > l->most)
+	if (!reason && reply + OAE_REFLECT_LEN > l->mtu.most)
 		reason = OAE_R_TOO_BIG;
 	if (reason) {
 		hold_refuse(l, seq, reason, true, a);
@@ -563,7 +563,7 @@ static bool hold_keep_slice(struct oae_link *l, struct oae_hold *h,
 	}
 
 	/* The peer has a message in flight: more comes before it closes. */
-	if (l->peer_closing)
+	if (l->peer.closing)
 		l->active_at = l->now;
 	h->have |= 1ULL << f->slice;
 	h->len += f->length;

@@ -100,7 +100,7 @@ static void lane_remove(struct oae_link *l, u32 seq)
 	u32 last = l->tx + l->nlanes;
 	struct oae_lane *n = oae_lane(l, seq), *next;
 
-	l->too_long_at = 0;
+	l->mtu.too_long_at = 0;
 	oae_lane_not_due(l, n);
 	oae_lane_unpark(l, n);
 	if (seq - l->tx <= l->given)
@@ -494,7 +494,7 @@ struct oae_pair **oae_link_reclaim(struct oae_link *l)
 	if (!pair || l->nlanes || l->naside || l->last_express)
 		return NULL;
 	/* The link's own say what two numbers cost, and the next one is given soon. */
-	if (l->tx - l->peer_rx > 1 || oae_credit_committed(l))
+	if (l->tx - l->peer.rx > 1 || oae_credit_committed(l))
 		return NULL;
 	for (i = 0; i < l->npairs; i++)
 		if (pair[i]->hold.state != OAE_HOLD_NONE || pair[i]->hold.have)

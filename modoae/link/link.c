@@ -19,10 +19,10 @@ void oae_link_init(struct oae_link *l, const struct oae_link_cfg *cfg, u8 vc,
 	memset(l, 0, sizeof(*l));
 	l->cfg = cfg;
 	l->vc = vc;
-	l->mtu = mtu;
+	l->mtu.here = mtu;
 	l->start = start;
 	l->tx = start;
-	l->peer_rx = start;
+	l->peer.rx = start;
 	l->window = cfg->window ? cfg->window : 1;
 	l->win = 1;
 	l->packs = cfg->pack;
@@ -51,7 +51,7 @@ void oae_link_rank(struct oae_link *l, bool higher)
 static void link_rcv_turned_away(struct oae_link *l, const struct oae_frame *f,
 				 struct oae_actions *a)
 {
-	if (f->dst_ltag == l->ltag && f->src_ltag == l->peer_ltag && f->reason)
+	if (f->dst_ltag == l->ltag && f->src_ltag == l->peer.ltag && f->reason)
 		oae_link_end(l, OAE_E_REFUSED, a);
 	else
 		oae_note(a, OAE_N_FROZEN);
@@ -62,7 +62,7 @@ static void link_rcv_commit(struct oae_link *l, const struct oae_frame *f,
 {
 	/* DONE says what is granted. If that is nothing, READY follows. */
 	if (f->marks & OAE_M_BLOCKED)
-		l->credit_due = l->granted < OAE_GRANT_UNIT;
+		l->credit.due = l->credit.granted < OAE_GRANT_UNIT;
 	if (f->flags & OAE_F_WANT_DONE && oae_dist(f->tx, l->rx) >= 0)
 		oae_send(l, a, OAE_DONE)->frame.seq = l->rx;
 }
@@ -71,15 +71,15 @@ static void link_rcv_commit(struct oae_link *l, const struct oae_frame *f,
 static bool link_rcv_number(struct oae_link *l, const struct oae_frame *f, u64 now,
 			    struct oae_actions *a)
 {
-	u32 acked = l->acked;
+	u32 acked = l->number.acked;
 
 	if (!oae_number_rcv(l, f)) {
 		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
 		return false;
 	}
-	if (l->acked != acked)
+	if (l->number.acked != acked)
 		oae_timer_answered(l, now);
-	if (l->search && oae_is_answer(f->opcode) && oae_mtu_heard(l, f, now, a)) {
+	if (l->mtu.search && oae_is_answer(f->opcode) && oae_mtu_heard(l, f, now, a)) {
 		oae_freeze(l, OAE_N_PORT, now, a);
 		return false;
 	}
@@ -96,7 +96,7 @@ static void link_rcv_data(struct oae_link *l, const struct oae_frame *f, u64 now
 			oae_note(a, OAE_N_FROZEN);
 		return;
 	}
-	if (f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag) {
+	if (f->dst_ltag != l->ltag || f->src_ltag != l->peer.ltag) {
 		oae_note(a, OAE_N_OLD_RUN);
 		return;
 	}
@@ -197,7 +197,7 @@ void oae_link_rcv(struct oae_link *l, const struct oae_frame *f, u32 room,
 
 static bool link_takes_posts(const struct oae_link *l)
 {
-	return l->state != OAE_CLOSED && !l->closing && !l->peer_closing;
+	return l->state != OAE_CLOSED && !l->closing && !l->peer.closing;
 }
 
 /**
@@ -256,7 +256,7 @@ int oae_link_post(struct oae_link *l, const struct oae_post *p, u64 now,
 		return -ENOTCONN;
 	if (l->closing)
 		return -OAE_E_SHUTDOWN;
-	if (l->peer_closing)
+	if (l->peer.closing)
 		return -OAE_E_PEER_CLOSED;
 	place = link_waiting_place(l, p->kind);
 	if (!place)
@@ -342,9 +342,9 @@ void oae_link_port_down(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_set_mtu(struct oae_link *l, u16 mtu, u64 now,
 		      struct oae_actions *a)
 {
-	if (l->mtu == mtu)
+	if (l->mtu.here == mtu)
 		return;
-	l->mtu = mtu;
+	l->mtu.here = mtu;
 	oae_mtu_forget(l);
 	oae_link_port_down(l, now, a);
 }
@@ -374,9 +374,9 @@ void oae_link_set_far(struct oae_link *l, u16 far, u64 now, struct oae_actions *
 {
 	u16 was = oae_link_slice_max(l);
 
-	if (!far || far == l->peer_mtu || !l->peer_mtu)
+	if (!far || far == l->mtu.there || !l->mtu.there)
 		return;
-	l->peer_mtu = far;
+	l->mtu.there = far;
 	link_turned(l, was, now, a);
 }
 
@@ -395,10 +395,10 @@ void oae_link_go_by(struct oae_link *l, const struct oae_carries *c, u64 now,
 	u16 was = oae_link_slice_max(l);
 
 	oae_mtu_forget(l);
-	l->mtu = c->mtu;
-	l->pmtu = c->pmtu;
-	l->pmtu_at = c->pmtu_at;
-	if (c->far && l->peer_mtu)
-		l->peer_mtu = c->far;
+	l->mtu.here = c->mtu;
+	l->mtu.path = c->pmtu;
+	l->mtu.path_at = c->pmtu_at;
+	if (c->far && l->mtu.there)
+		l->mtu.there = c->far;
 	link_turned(l, was, now, a);
 }

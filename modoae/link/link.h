@@ -32,6 +32,8 @@
 
 #include "oae_types.h"
 #include "frame.h"
+#include "post.h"
+#include "state.h"
 
 /* The states shown to people; CLOSE_* are OPEN with a CLOSE on its way. */
 enum oae_state {
@@ -43,29 +45,6 @@ enum oae_state {
 	OAE_CLOSE_RECD,
 	OAE_STATE_END
 };
-
-enum oae_outcome {
-	OAE_COMMITTED,
-	OAE_REVERSED,
-	OAE_UNKNOWN,
-	OAE_OUTCOME_END
-};
-
-/* Why a transaction was not committed. Positive errno values. */
-#define OAE_E_SIGNAL		EINTR		/* reversed: a signal */
-#define OAE_E_CANCEL		ECANCELED	/* reversed: asked for, or port removed */
-#define OAE_E_DEADLINE		ETIME		/* reversed: deadline passed */
-#define OAE_E_DOWN		ENOLINK		/* reversed: no answer for dead_ms */
-#define OAE_E_SHUTDOWN		ESHUTDOWN	/* reversed: closed at this end */
-#define OAE_E_PEER_CLOSED	EPIPE		/* reversed: closed by the peer */
-#define OAE_E_REFUSED		ECONNREFUSED	/* reversed: the peer's policy */
-#define OAE_E_TOO_BIG		EMSGSIZE	/* reversed: larger than a limit */
-#define OAE_E_KIND		EOPNOTSUPP	/* reversed: kind not served there */
-#define OAE_E_NO_REGION		ENXIO		/* reversed: verb, no such region */
-#define OAE_E_RANGE		ERANGE		/* reversed: verb, behind the region's end */
-#define OAE_E_ACCESS		EACCES		/* reversed: verb, not permitted */
-#define OAE_E_BAD_VERB		EBADMSG		/* reversed: verb, malformed */
-#define OAE_E_UNKNOWN		EOWNERDEAD	/* unknown: an end of the link died */
 
 /**
  * struct oae_link_cfg - values of the knobs, constant during an event
@@ -93,34 +72,6 @@ struct oae_link_cfg {
 	bool pack;
 	bool paths;
 	u32 (*random)(void);
-};
-
-#define OAE_POST_EXPRESS	0x01	/* deliver at once, not reversible */
-#define OAE_POST_CONFIRM	0x02	/* ask for DONE after the commit */
-#define OAE_POST_JOINED		0x04	/* VERB: several of the caller's, see OAE_OP_BACK */
-
-/**
- * struct oae_post - a transaction to offer; the payload stays with the caller
- * @handle: of the caller, returned in actions
- * @digest: oae_whole_digest() of its slices
- * @first: oae_first_bytes()
- * @len: bytes
- * @slice_max: the longest slice, bytes
- * @nslices: 1 to OAE_MAX_SLICES
- * @kind: enum oae_kind
- * @flags: OAE_POST_*; for all kinds but MESSAGE and VERB only CONFIRM
- * @reply: VERB: length of the answer, bytes
- */
-struct oae_post {
-	void *handle;
-	u64 digest;
-	u64 first;
-	u32 len;
-	u16 slice_max;
-	u8 nslices;
-	u8 kind;
-	u8 flags;
-	u16 reply;
 };
 
 /* Notes, to be counted and logged. Every dropped frame has one. */
@@ -250,325 +201,6 @@ struct oae_actions {
 	struct oae_send send[OAE_MAX_SENDS];
 };
 
-enum oae_offer_state {
-	OAE_OFFER_NONE,
-	OAE_OFFER_OUT,		/* in flight */
-	OAE_OFFER_PARKED,	/* refused for now */
-	OAE_OFFER_REFLECTED,	/* waits until those below it are committed */
-	OAE_OFFER_QUEUED,	/* to be offered, for the first time in this run or again */
-};
-
-#define OAE_MTU_TRIES	3	/* of each size that is asked for */
-
-enum oae_hold_state {
-	OAE_HOLD_NONE,
-	OAE_HOLD_PARTIAL,	/* some slices are here */
-	OAE_HOLD_HELD,		/* all slices are here, and were reflected */
-	OAE_HOLD_REFUSED,	/* refused, for now or for good */
-	OAE_HOLD_KEPT,		/* slices of an earlier run, for RESUME */
-	OAE_HOLD_WAITS,		/* a verb: not all below it is held */
-};
-
-/* The half that this end has posted (protocol 4.9). */
-enum oae_half_state {
-	OAE_HALF_NONE,
-	OAE_HALF_POSTED,	/* to be offered */
-	OAE_HALF_OFFERED,	/* the half is the transaction offered */
-	OAE_HALF_WAITING,	/* the peer had no half */
-	OAE_HALF_LENT,		/* the peer's half is held, this one reflected */
-};
-
-/* What CLOSE has said in this run (protocol 4.7). */
-enum oae_closing {
-	OAE_CLOSING_NOT,
-	OAE_CLOSING_SAID,	/* up to which number its sender takes what is offered */
-	OAE_CLOSING_LAST,	/* and that nothing of its sender is undecided */
-};
-
-/* How a lane is to be offered again. */
-enum oae_due {
-	OAE_DUE_NOT,
-	OAE_DUE_ALL,		/* all of it */
-	OAE_DUE_REST,		/* the slices that are to be sent */
-	OAE_DUE_ASK,		/* by ASK: the answer seems lost */
-};
-
-/**
- * struct oae_lane - the initiator's side of a number of its window (protocol 4.11)
- * @p: what is offered under the number
- * @at: when it was offered last, ns
- * @rest: slices that are to be sent: they were not, or are lost
- * @sent: slices of the last OFFER, the last of which has @pn
- * @pn: number of the last frame of that
- * @asked: that of the last ASK since then, 0 none
- * @state: enum oae_offer_state
- * @due: enum oae_due
- * @again: was offered before
- * @ready: READY came since; its refusal may be late
- * @doubt: an express that an earlier run may deliver
- * @recalled: nothing, in place of an express that was offered: what its writer is told if it was
- *	not delivered, positive errno; OAE_RECALL_BACK it is posted again; 0 it is no such
- * @offered: in this run
- * @refused: why the peer has refused this content for now, enum oae_reason; 0 it has not
- * @lacks: slices that the peer missed when it last said so; 0 it has not, of this content
- * @resume: its frames have RESUME in this run
- * @lost: @rest has some that seem lost
- * @repeated: the last OFFER repeats such
- */
-struct oae_lane {
-	struct oae_post p;
-	u64 at;
-	u64 rest;
-	u64 sent;
-	u32 pn;
-	u32 asked;
-	u16 recalled;
-	u8 state;
-	u8 due;
-	u8 refused;
-	u8 lacks;
-	bool again;
-	bool ready;
-	bool doubt;
-	bool offered : 1;
-	bool resume : 1;
-	bool lost : 1;
-	bool repeated : 1;
-};
-
-/**
- * struct oae_hold - the responder's side of a number of the peer's window
- * @have: slices here, bit n for slice n
- * @digest: of the transaction
- * @first: its first bytes
- * @at: when all slices were here, ns
- * @len: bytes
- * @reason: REFUSED: enum oae_reason
- * @reply: bytes behind the REFLECT's body
- * @state: enum oae_hold_state
- * @nslices: 0 until LAST is here
- * @kind: enum oae_kind
- * @express: to be delivered at the OFFER
- * @again: was reflected more than once
- * @said: REFUSED: so the peer was told
- */
-struct oae_hold {
-	u64 have;
-	u64 digest;
-	u64 first;
-	u64 at;
-	u32 len;
-	u16 reason;
-	u16 reply;
-	u8 state;
-	u8 nslices;
-	u8 kind;
-	bool express;
-	bool again;
-	bool said;
-};
-
-/**
- * struct oae_peak - the greatest of a measure of late: see oae_peak_add()
- * @of: since @since, and as long before
- * @since: ns
- */
-struct oae_peak {
-	u32 of[2];
-	u64 since;
-};
-
-static inline u32 oae_peak(const struct oae_peak *p)
-{
-	return p->of[0] > p->of[1] ? p->of[0] : p->of[1];
-}
-
-/**
- * struct oae_pair - a place of the window, both ways; the caller lends them: oae_link_lend()
- * @lane: of a number of this end
- * @hold: of a number of the peer
- * @aside: stepped aside for a half
- * @cost: of the last two numbers of this end that have had this place, bytes
- */
-struct oae_pair {
-	struct oae_lane lane;
-	struct oae_hold hold;
-	struct oae_post aside;
-	u32 cost[2];
-};
-
-/**
- * struct oae_swaps - what a link needs for swaps. Lent by oae_link_lend_swaps()
- * @half: that this end has posted
- * @aside: the post that stepped aside for it, without oae_link.pair
- * @again_at: WAITING: time to offer the half again, ns
- * @posted_at: when the half was posted, ns
- * @cancelled: LENT: reverse the half if it comes back, errno
- */
-struct oae_swaps {
-	struct oae_post half;
-	struct oae_post aside;
-	u64 again_at;
-	u64 posted_at;
-	int cancelled;
-};
-
-/**
- * struct oae_link - one end of a link; the members are private to link/
- *
- * May be copied with memcpy(), as the explorer does: no members but @pair and @swaps
- * point anywhere.
- */
-struct oae_link {
-	/* What a frame, or a post, looks at. */
-	const struct oae_link_cfg *cfg;
-	struct oae_pair **pair;	/* NULL: `offer` and `hold` are the only places */
-
-	/* Times, ns, and the one timer. */
-	u64 now;		/* latest time of an event */
-	u64 timer_at;		/* when the timer fires, 0 not armed */
-	u64 heard_at;		/* last frame of the peer in this run */
-	u64 active_at;		/* last time something was in flight */
-	u64 asked_at;		/* first unanswered SYNC, probe or CLOSE, 0 none */
-	u64 again_at;		/* next SYNC, probe or CLOSE */
-	u64 moved_at;		/* when tx moved */
-	u64 grown_at;		/* when the peer had more of tx + 1, or it was offered */
-	u64 answered_at;	/* when an answer has last heard something new */
-	u64 stuck_at;		/* the first such one since @moved_at, @grown_at; or @stuck grew */
-	u64 ask_at;		/* last ASK, or question of the timer */
-	u64 silent_at;		/* the first one since the peer was heard, 0 none */
-	u64 held_at;		/* last progress of what is held */
-	u64 reflect_at;		/* last REFLECT of the timer, if @reflects */
-	u64 settle_until;	/* settling until then, 0 not */
-	u64 srtt;		/* smoothed round trip, 0 unmeasured */
-	u64 rttvar;
-	struct oae_peak longest;	/* round trip, ns */
-
-	u32 ltag;
-	u32 peer_ltag;
-	u32 tx;			/* last committed */
-	u32 rx;			/* last delivered */
-	u32 peer_rx;		/* last that the peer is known to have delivered */
-	u32 run_tx;		/* tx when this run began */
-	u32 run_rx;		/* rx when this run began */
-	u32 done_seq;		/* DONE was asked for this one */
-	u32 peer_max_len;
-	u32 heard_map;		/* which questions before heard_pn were heard, as an answer says */
-	u64 heard_pn;		/* of the peer's newest question, 0 none; on the wire it wraps */
-	u64 pn;			/* number of the own last question in this run */
-	u32 acked;		/* the newest of these that the peer has heard */
-	u16 mtu;
-	u16 peer_mtu;		/* 0 unknown */
-	u16 pmtu;		/* what gets through, if that is less; 0 all does (protocol 4.17) */
-	u16 search;		/* this size is asked for, 0 none */
-	u16 most;		/* the longest slices that this peer was sent, or could be */
-	u8 vc;
-	u8 state;		/* CLOSED, SYNC_SENT, SYNC_RECD or OPEN */
-	u8 backoff;		/* failures since the last progress */
-	u8 longs;		/* long frames of tx + 1 in a row that were not heard */
-	u8 search_tries;	/* of this size */
-	bool senior;		/* of two crossing swaps, that of this end stands */
-	bool down;
-	bool ready_due;		/* refused BUSY or CONFLICT: READY must follow */
-	bool credit_due;	/* the peer is blocked, and nothing is granted: likewise */
-	bool next_valid;
-	bool closing : 1;	/* closed here */
-	bool await_done : 1;
-	bool last_express : 1;	/* transaction rx was an express */
-	bool unseen : 1;	/* and the peer was not seen to commit it */
-	bool packs : 1;		/* this end takes packs, as said with this ltag */
-	bool peer_packs : 1;	/* and the peer does */
-	bool heard_now : 1;	/* heard_pn was heard in this event */
-
-	/* The window (protocol 4.11). */
-	u8 window;		/* of this end, as said with this ltag */
-	u8 win;			/* of this run: the smaller of both */
-	u8 npairs;		/* places at @pair, a power of two */
-	u8 nlanes;		/* numbers above tx that have a content */
-	u8 given;		/* of these, offered in this run */
-	u8 nparked;
-	u8 ndue;
-	u8 naside;		/* posts that stepped aside */
-	u8 nheld;		/* numbers above rx that are held */
-	u8 nwait;		/* verbs that wait for what is below them */
-	u8 nvoid;		/* VOIDs that are not reflected yet, but for that of an express */
-	u8 asks;		/* questions of the timer in a row: nothing new was answered */
-	u8 reflects;		/* the same of REFLECTs, since held_at */
-	u8 stuck;		/* probe timeouts that this end has seen pass without progress */
-	u16 cwnd;		/* frames with a content that the network bears */
-	u16 ssthresh;		/* up to here cwnd doubles with each round trip */
-	u16 cwnd_acked;		/* frames that were heard since cwnd grew */
-	u16 undo_cwnd;		/* cwnd before a loss that is a guess, 0 none */
-	bool blocked : 1;	/* what is next costs more than the peer grants */
-	bool said_blocked : 1;	/* and it was told */
-	bool say_commit : 1;	/* COMMIT, at the end of the event, unless an offer goes out */
-	bool reorder : 1;	/* frames overtake each other */
-	bool more : 1;		/* more could be offered: oae_link_more() */
-	bool lacking : 1;	/* and that needs oae_link_lend() */
-	bool more_verbs : 1;	/* more could be computed: oae_link_more() */
-	bool leaving : 1;	/* settles, and commits nothing: the port is about to go down */
-	struct {		/* the rest is in @swaps */
-		u8 state;	/* enum oae_half_state */
-		bool again : 1;	/* was offered before */
-		bool refused : 1;	/* the peer had none, since this one was posted */
-		bool crossed : 1;	/* the peer's offer was refused because of this one */
-		bool turn : 1;	/* the last offer was no half, so this is next */
-	} half;
-	bool rank : 1;		/* this end's address is the higher one */
-	bool wanted : 1;	/* down, it goes on asking, and is not forgotten */
-	u8 close_sent : 2;	/* enum oae_closing: what CLOSE has said in this run */
-	u8 peer_closing : 2;	/* the same of the peer */
-	bool paths : 1;		/* this end takes other paths, as said with this ltag */
-	bool peer_paths : 1;	/* and the peer does */
-	bool by_inc : 1;	/* both did once: their incarnations say who is the senior */
-	bool peer_gateway : 1;	/* and such through gateways */
-	bool too_long : 1;	/* what is next waits, since it is so for the path in use */
-	bool rtt_guessed : 1;	/* srtt is that of a probe */
-	u8 syncs : 2;		/* SYNCs sent with this ltag, at most 2 */
-	u32 start;		/* tx before the first transaction */
-	u32 base;		/* of the lanes: see oae_place() */
-	u32 granted;		/* what all of the peer above rx may cost, bytes (protocol 4.11) */
-	u32 gathered;		/* what that costs which is here of it */
-	u32 grant;		/* what all of this end above peer_rx may cost, bytes */
-	u32 charged;		/* what it costs */
-	u32 cost[2];		/* without @pair: as in struct oae_pair */
-	u32 firm;		/* known: all from rx + 1 to here is held */
-
-	struct oae_lane offer;	/* the lane of tx + 1, without @pair */
-	struct oae_hold hold;	/* of rx + 1, without @pair */
-
-	/* Members that are seldom looked at. */
-	struct oae_peak shortest;	/* round trip, ns, its bits inverted */
-	u32 recover;		/* a loss of a frame up to here is the same as the last one */
-	u32 out_pn;		/* number of the last frame with a content */
-	struct oae_post next;	/* waits behind the lanes, if next_valid */
-	struct oae_swaps *swaps;	/* NULL: takes no half */
-	u64 inc;		/* own incarnation */
-	u64 peer_inc;		/* the peer's, 0 unknown */
-	struct {		/* from the SYNC that told peer_ltag */
-		u64 inc;
-		u32 max_len;
-		u32 start;
-		u16 mtu;
-		u8 window;
-		bool packs;	/* it takes packs */
-		bool paths;	/* it takes other paths */
-		bool gateway;	/* and such through gateways */
-		bool met;	/* both ends took such, since these incarnations met */
-	} heard;
-
-	u64 again_iv;		/* interval after again_at */
-	u64 park_at;		/* when to offer what is parked again, or to say BLOCKED */
-	u64 park_iv;		/* interval before park_at; 0: it begins anew */
-	u64 waits_at;		/* since when what is next waits for words, or for credit */
-	u64 done_at;		/* when DONE was asked for */
-	u64 down_at;		/* when the link went down */
-	u64 sync_at;		/* first SYNC of this ltag */
-	u64 pmtu_at;		/* when `pmtu` was found, or what is longer asked for */
-	u64 too_long_at;	/* since when what is next is too long, 0 it is not */
-	u32 search_pn[OAE_MTU_TRIES];	/* numbers of the long questions about `search` */
-};
-
 /**
  * struct oae_carries - what a path carries, bytes behind the Ethernet header
  * @mtu: the port here, VIA not counted
@@ -644,7 +276,7 @@ static inline bool oae_link_down(const struct oae_link *l)
 /* Is the link closing, by this end or by the peer? */
 static inline bool oae_link_closing(const struct oae_link *l)
 {
-	return l->closing || l->peer_closing;
+	return l->closing || l->peer.closing;
 }
 
 /* The number of the last transaction that this end has committed. */
@@ -656,13 +288,13 @@ static inline u32 oae_link_tx(const struct oae_link *l)
 /* Is the peer blocked? Then call oae_link_made_room() once there is room. */
 static inline bool oae_link_owes_credit(const struct oae_link *l)
 {
-	return READ_ONCE(l->credit_due);
+	return READ_ONCE(l->credit.due);
 }
 
 /* The time for which the timer is armed, by the event's clock, ns; 0 not armed. */
 static inline u64 oae_link_timer_at(const struct oae_link *l)
 {
-	return l->timer_at;
+	return l->timer.at;
 }
 
 /* Shall the link go on asking when it is down? Not beyond its end (protocol 4.4). */
@@ -674,7 +306,7 @@ static inline void oae_link_want(struct oae_link *l, bool wanted)
 /* Is the delivery of all that is committed known? */
 static inline bool oae_link_all_confirmed(const struct oae_link *l)
 {
-	return l->peer_rx == l->tx;
+	return l->peer.rx == l->tx;
 }
 
 /* Can more be offered or computed than an event sends? Then call oae_link_pump(). */
@@ -698,7 +330,7 @@ static inline u32 oae_link_rx(const struct oae_link *l)
 /* Is this a frame of the present run, for all that its ltags say? */
 static inline bool oae_link_is_run(const struct oae_link *l, const struct oae_frame *f)
 {
-	return f->dst_ltag == l->ltag && f->src_ltag == l->peer_ltag;
+	return f->dst_ltag == l->ltag && f->src_ltag == l->peer.ltag;
 }
 
 /* Would this OFFER need places that are not lent? Not if it is dropped in any case. */
@@ -738,19 +370,19 @@ static inline bool oae_link_senior(const struct oae_link *l)
 /* Are other paths than the link's own taken, by both ends, in this run? */
 static inline bool oae_link_takes_paths(const struct oae_link *l)
 {
-	return l->state == OAE_OPEN && l->paths && l->peer_paths;
+	return l->state == OAE_OPEN && l->paths && l->peer.paths;
 }
 
 /* Were they in the last run, with the peer that this end knows? */
 static inline bool oae_link_knows_paths(const struct oae_link *l)
 {
-	return l->state != OAE_CLOSED && l->paths && l->peer_paths && l->peer_inc;
+	return l->state != OAE_CLOSED && l->paths && l->peer.paths && l->peer.inc;
 }
 
 /* Does the peer take paths through gateways, too? As this end does. */
 static inline bool oae_link_knows_gateway(const struct oae_link *l)
 {
-	return oae_link_knows_paths(l) && l->peer_gateway;
+	return oae_link_knows_paths(l) && l->peer.gateway;
 }
 
 /* Lend a link the memory for a half, filled with zeros, as long as there is the link. */
@@ -773,7 +405,7 @@ static inline enum oae_state oae_link_state(const struct oae_link *l)
 		return l->state;
 	if (l->closing)
 		return OAE_CLOSE_SENT;
-	return l->peer_closing ? OAE_CLOSE_RECD : OAE_OPEN;
+	return l->peer.closing ? OAE_CLOSE_RECD : OAE_OPEN;
 }
 
 /**

@@ -181,9 +181,9 @@ void oae_send_commit(struct oae_link *l, bool ask, struct oae_actions *a);
 /* rtt.c */
 u64 oae_pto_doubled(const struct oae_link *l, u64 t, u64 max);
 void oae_rtt_sample(struct oae_link *l, u64 rtt);
-void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v);
 u64 oae_first_again(const struct oae_link *l);
 void oae_rtt_guess(struct oae_link *l, u64 rtt);
+void oae_rtt_turned(struct oae_link *l);
 
 /*
  * The probe timeout (PTO): an answer that takes longer is asked for. Inline, since every event
@@ -196,8 +196,8 @@ void oae_rtt_guess(struct oae_link *l, u64 rtt);
  */
 static inline u64 oae_pto(const struct oae_link *l)
 {
-	u64 max = l->cfg->stall_max, least = 2 * l->srtt;
-	u64 t = l->srtt ? l->srtt + 4 * l->rttvar : max / 10;
+	u64 max = l->cfg->stall_max, least = 2 * l->rtt.srtt;
+	u64 t = l->rtt.srtt ? l->rtt.srtt + 4 * l->rtt.rttvar : max / 10;
 
 	if (t < l->cfg->stall_min)
 		t = l->cfg->stall_min;
@@ -404,12 +404,12 @@ static inline bool oae_worn(const struct oae_link *l)
  */
 static inline void oae_finish(struct oae_link *l, u64 now, struct oae_actions *a)
 {
-	bool closes = l->closing || l->peer_closing;
+	bool closes = l->closing || l->peer.closing;
 
 	if (closes && l->state == OAE_OPEN)
 		oae_close_drop(l, a);
 	oae_offer_pump(l, now, a);
-	l->heard_now = false;
+	l->number.now = false;
 	if (oae_worn(l))
 		oae_freeze(l, OAE_N_WORN, now, a);
 	if (closes && l->state == OAE_OPEN)

@@ -22,14 +22,14 @@
  */
 u16 oae_link_mtu(const struct oae_link *l)
 {
-	u16 mtu = READ_ONCE(l->mtu), pmtu = READ_ONCE(l->pmtu);
+	u16 mtu = READ_ONCE(l->mtu.here), pmtu = READ_ONCE(l->mtu.path);
 
 	return pmtu >= OAE_MIN_MTU && pmtu < mtu ? pmtu : mtu;
 }
 
 static u16 mtu_both(const struct oae_link *l, u16 here)
 {
-	u16 there = READ_ONCE(l->peer_mtu);
+	u16 there = READ_ONCE(l->mtu.there);
 
 	return there && there < here ? there : here;
 }
@@ -55,7 +55,7 @@ u16 oae_link_slice_max(const struct oae_link *l)
  */
 u16 oae_link_port_max(const struct oae_link *l)
 {
-	u16 port = READ_ONCE(l->mtu) - OAE_HDR_LEN, most = READ_ONCE(l->most);
+	u16 port = READ_ONCE(l->mtu.here) - OAE_HDR_LEN, most = READ_ONCE(l->mtu.most);
 
 	return most > port ? most : port;
 }
@@ -121,13 +121,13 @@ bool oae_mtu_fits(const struct oae_link *l, const struct oae_post *p)
  */
 bool oae_mtu_waits(struct oae_link *l, const struct oae_post *p, u64 now)
 {
-	if (!mtu_fits(p, l->most))
+	if (!mtu_fits(p, l->mtu.most))
 		return false;
-	if (!l->too_long_at)
-		l->too_long_at = now;
-	if (now - l->too_long_at < l->cfg->dead)
+	if (!l->mtu.too_long_at)
+		l->mtu.too_long_at = now;
+	if (now - l->mtu.too_long_at < l->cfg->dead)
 		return true;
-	l->most = oae_link_slice_max(l);
+	l->mtu.most = oae_link_slice_max(l);
 	return false;
 }
 
@@ -141,7 +141,7 @@ bool oae_mtu_waits(struct oae_link *l, const struct oae_post *p, u64 now)
  */
 bool oae_mtu_several(const struct oae_link *l, const struct oae_post *p)
 {
-	return (l->peer_packs || p->kind != OAE_PACK) && p->len <= l->peer_max_len &&
+	return (l->peer.packs || p->kind != OAE_PACK) && p->len <= l->peer.max_len &&
 	       mtu_longest(p) <= oae_link_slice_max(l);
 }
 
@@ -157,7 +157,7 @@ u32 oae_link_join_max(const struct oae_link *l)
 
 	if (l->state != OAE_OPEN || !l->cfg->pack)
 		return 0;
-	return max < l->peer_max_len ? max : l->peer_max_len;
+	return max < l->peer.max_len ? max : l->peer.max_len;
 }
 
 /**
@@ -168,7 +168,7 @@ u32 oae_link_join_max(const struct oae_link *l)
  */
 u32 oae_link_pack_max(const struct oae_link *l)
 {
-	return l->peer_packs ? oae_link_join_max(l) : 0;
+	return l->peer.packs ? oae_link_join_max(l) : 0;
 }
 
 /**
@@ -177,9 +177,9 @@ u32 oae_link_pack_max(const struct oae_link *l)
  */
 void oae_mtu_forget(struct oae_link *l)
 {
-	l->pmtu = 0;
-	l->search = 0;
-	l->longs = 0;
+	l->mtu.path = 0;
+	l->mtu.search = 0;
+	l->mtu.longs = 0;
 }
 
 /**
@@ -190,8 +190,8 @@ void oae_mtu_changed(struct oae_link *l)
 {
 	u16 max = oae_link_slice_max(l);
 
-	if (l->most < max)
-		l->most = max;
+	if (l->mtu.most < max)
+		l->mtu.most = max;
 }
 
 /* Ask something that changes nothing: what the peer has of tx + 1. */
@@ -221,18 +221,18 @@ static u32 mtu_probe(struct oae_link *l, struct oae_actions *a)
 	u32 pn;
 
 	/* Whatever a state says. */
-	if (l->search < OAE_MIN_MTU)
-		l->search = OAE_MIN_MTU;
-	pn = mtu_ask(l, l->search - OAE_HDR_LEN, a);
+	if (l->mtu.search < OAE_MIN_MTU)
+		l->mtu.search = OAE_MIN_MTU;
+	pn = mtu_ask(l, l->mtu.search - OAE_HDR_LEN, a);
 	mtu_ask(l, MTU_SHORT, a);
 	return pn;
 }
 
 static void mtu_search(struct oae_link *l, u16 from, struct oae_actions *a)
 {
-	l->search = from;
-	l->search_tries = 0;
-	l->search_pn[0] = mtu_probe(l, a);
+	l->mtu.search = from;
+	l->mtu.tries = 0;
+	l->mtu.search_pn[0] = mtu_probe(l, a);
 }
 
 /**
@@ -245,7 +245,7 @@ void oae_mtu_doubt(struct oae_link *l, struct oae_actions *a)
 	if (!mtu_has_room(a))
 		return;
 	/* The first two may be answered yet: what is asked for counts from them. */
-	if (l->search)
+	if (l->mtu.search)
 		mtu_probe(l, a);
 	else
 		mtu_search(l, mtu_both(l, oae_link_mtu(l)), a);
@@ -261,11 +261,11 @@ void oae_mtu_doubt(struct oae_link *l, struct oae_actions *a)
 void oae_mtu_lost(struct oae_link *l, const struct oae_post *p, unsigned int lost,
 		  struct oae_actions *a)
 {
-	if (l->search || p->slice_max <= OAE_MIN_SLICE)
+	if (l->mtu.search || p->slice_max <= OAE_MIN_SLICE)
 		return;
-	if (l->longs < MTU_LONGS)
-		l->longs += p->nslices == 1 || lost > MTU_ALONE ? MTU_ALONE : lost;
-	if (l->longs >= MTU_LONGS)
+	if (l->mtu.longs < MTU_LONGS)
+		l->mtu.longs += p->nslices == 1 || lost > MTU_ALONE ? MTU_ALONE : lost;
+	if (l->mtu.longs >= MTU_LONGS)
 		oae_mtu_doubt(l, a);
 }
 
@@ -285,12 +285,12 @@ bool oae_mtu_found(struct oae_link *l, u16 mtu, u64 now, struct oae_actions *a)
 {
 	u16 was = oae_link_mtu(l);
 
-	l->search = 0;
-	l->longs = 0;
+	l->mtu.search = 0;
+	l->mtu.longs = 0;
 	if (mtu == mtu_both(l, was))
 		return false;
-	l->pmtu = mtu < l->mtu ? mtu : 0;
-	l->pmtu_at = now;
+	l->mtu.path = mtu < l->mtu.here ? mtu : 0;
+	l->mtu.path_at = now;
 	if (oae_link_mtu(l) == was)
 		return false;
 	if (oae_link_mtu(l) < was)
@@ -309,7 +309,7 @@ static u16 mtu_next(const struct oae_link *l, u16 mtu)
 	while (usual[i] >= mtu)
 		i++;
 	/* What the peer says that it carries is one, too. */
-	return l->peer_mtu < mtu && l->peer_mtu > usual[i] ? l->peer_mtu : usual[i];
+	return l->mtu.there < mtu && l->mtu.there > usual[i] ? l->mtu.there : usual[i];
 }
 
 /* Was a long one of this size heard? It may have been overtaken by more than the short one. */
@@ -318,9 +318,9 @@ static bool mtu_gets_through(const struct oae_link *l, const struct oae_frame *f
 	unsigned int i;
 	s32 back;
 
-	for (i = 0; i <= l->search_tries; i++) {
-		back = oae_dist(l->search_pn[i], f->ack);
-		if (back <= OAE_NUMBER_MAP && oae_number_heard(f, l->search_pn[i]))
+	for (i = 0; i <= l->mtu.tries; i++) {
+		back = oae_dist(l->mtu.search_pn[i], f->ack);
+		if (back <= OAE_NUMBER_MAP && oae_number_heard(f, l->mtu.search_pn[i]))
 			return true;
 	}
 	return false;
@@ -345,23 +345,23 @@ bool oae_mtu_heard(struct oae_link *l, const struct oae_frame *f, u64 now,
 	u32 pn;
 
 	/* Whatever a state says. */
-	l->search_tries %= OAE_MTU_TRIES;
+	l->mtu.tries %= OAE_MTU_TRIES;
 	if (mtu_gets_through(l, f))
-		return oae_mtu_found(l, l->search, now, a);
-	pn = l->search_pn[l->search_tries] + 1;
+		return oae_mtu_found(l, l->mtu.search, now, a);
+	pn = l->mtu.search_pn[l->mtu.tries] + 1;
 	after = oae_dist(pn, f->ack);
 	if (after < 0)
 		return false;
 	if (after < OAE_NUMBER_MAP && oae_number_heard(f, pn)) {
-		l->grown_at = now;
-		if (++l->search_tries == OAE_MTU_TRIES) {
-			l->search_tries = 0;
-			l->search = mtu_next(l, l->search);
+		l->timer.grown_at = now;
+		if (++l->mtu.tries == OAE_MTU_TRIES) {
+			l->mtu.tries = 0;
+			l->mtu.search = mtu_next(l, l->mtu.search);
 		}
-		l->longs = l->search ? l->longs : 0;
+		l->mtu.longs = l->mtu.search ? l->mtu.longs : 0;
 	}
-	if (l->search)
-		l->search_pn[l->search_tries] = mtu_probe(l, a);
+	if (l->mtu.search)
+		l->mtu.search_pn[l->mtu.tries] = mtu_probe(l, a);
 	return false;
 }
 
@@ -377,17 +377,18 @@ bool oae_mtu_heard(struct oae_link *l, const struct oae_frame *f, u64 now,
 void oae_mtu_asked(struct oae_link *l, const struct oae_frame *f, u64 now,
 		   struct oae_actions *a)
 {
-	if (!l->pmtu || f->length + OAE_HDR_LEN <= l->pmtu || l->search || !mtu_has_room(a) ||
-	    now - l->pmtu_at < l->cfg->keepalive / 2)
+	if (!l->mtu.path || f->length + OAE_HDR_LEN <= l->mtu.path || l->mtu.search ||
+	    !mtu_has_room(a) || now - l->mtu.path_at < l->cfg->keepalive / 2)
 		return;
-	l->pmtu_at = now;
-	mtu_search(l, l->mtu, a);
+	l->mtu.path_at = now;
+	mtu_search(l, l->mtu.here, a);
 }
 
 /* Is less carried than what the port here carries, and is there a reason to ask for more? */
 static bool mtu_is_less(const struct oae_link *l)
 {
-	return l->pmtu || (l->too_long && oae_link_slice_max(l) < l->mtu - OAE_HDR_LEN);
+	return l->mtu.path ||
+	       (l->mtu.too_long && oae_link_slice_max(l) < l->mtu.here - OAE_HDR_LEN);
 }
 
 /**
@@ -398,12 +399,12 @@ static bool mtu_is_less(const struct oae_link *l)
  */
 u64 oae_mtu_timer_at(const struct oae_link *l)
 {
-	u64 again = l->pmtu_at + (l->too_long ? l->cfg->keepalive : OAE_MTU_NS);
-	u64 waits = l->too_long_at + l->cfg->dead;
+	u64 again = l->mtu.path_at + (l->mtu.too_long ? l->cfg->keepalive : OAE_MTU_NS);
+	u64 waits = l->mtu.too_long_at + l->cfg->dead;
 
 	if (!mtu_is_less(l))
 		return waits;
-	return l->too_long && waits < again ? waits : again;
+	return l->mtu.too_long && waits < again ? waits : again;
 }
 
 /**
@@ -417,8 +418,8 @@ u64 oae_mtu_timer_at(const struct oae_link *l)
 void oae_mtu_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	if (!mtu_is_less(l) || !mtu_has_room(a) ||
-	    now - l->pmtu_at < (l->too_long ? l->cfg->keepalive : OAE_MTU_NS))
+	    now - l->mtu.path_at < (l->mtu.too_long ? l->cfg->keepalive : OAE_MTU_NS))
 		return;
-	l->pmtu_at = now;
-	mtu_search(l, l->mtu, a);
+	l->mtu.path_at = now;
+	mtu_search(l, l->mtu.here, a);
 }

@@ -11,11 +11,11 @@
  */
 void oae_number_begin(struct oae_link *l)
 {
-	l->pn = 0;
-	l->heard_pn = 0;
-	l->heard_map = 0;
-	l->heard_now = false;
-	l->acked = 0;
+	l->number.sent = 0;
+	l->number.heard = 0;
+	l->number.map = 0;
+	l->number.now = false;
+	l->number.acked = 0;
 }
 
 /**
@@ -27,8 +27,8 @@ void oae_number_begin(struct oae_link *l)
  */
 u32 oae_number_next(struct oae_link *l, unsigned int n)
 {
-	l->pn += n;
-	return (u32)l->pn - n + 1;
+	l->number.sent += n;
+	return (u32)l->number.sent - n + 1;
 }
 
 /**
@@ -38,9 +38,9 @@ u32 oae_number_next(struct oae_link *l, unsigned int n)
  */
 void oae_number_says(const struct oae_link *l, struct oae_frame *f)
 {
-	f->ack = (u32)l->heard_pn;
-	f->map = l->heard_map;
-	f->marks = l->heard_now ? OAE_M_NOW : 0;
+	f->ack = (u32)l->number.heard;
+	f->map = l->number.map;
+	f->marks = l->number.now ? OAE_M_NOW : 0;
 }
 
 /**
@@ -63,21 +63,22 @@ bool oae_number_heard(const struct oae_frame *f, u32 pn)
 /* A question has come. An answer of this event is at once only to one that is new. */
 static void number_heard(struct oae_link *l, u32 pn)
 {
-	s32 ahead = oae_dist((u32)l->heard_pn, pn);
-	u64 before = l->heard_map;
+	struct oae_number *n = &l->number;
+	s32 ahead = oae_dist((u32)n->heard, pn);
+	u64 before = n->map;
 
 	/* To those before it belongs the newest until now. */
-	before = before << 1 | (l->heard_pn ? 1 : 0);
+	before = before << 1 | (n->heard ? 1 : 0);
 	if (ahead > OAE_NUMBER_MAP)
-		l->heard_map = 0;
+		n->map = 0;
 	else if (ahead > 0)
-		l->heard_map = (u32)(before << (ahead - 1));
+		n->map = (u32)(before << (ahead - 1));
 	else if (ahead < 0 && ahead >= -OAE_NUMBER_MAP)
-		l->heard_map |= 1U << (-ahead - 1);
+		n->map |= 1U << (-ahead - 1);
 	if (ahead <= 0)
 		return;
-	l->heard_pn += ahead;
-	l->heard_now = true;
+	n->heard += ahead;
+	n->now = true;
 }
 
 /**
@@ -92,9 +93,9 @@ static void number_heard(struct oae_link *l, u32 pn)
  */
 bool oae_number_was_sent(const struct oae_link *l, u32 ack)
 {
-	u32 back = (u32)l->pn - ack;
+	u32 back = (u32)l->number.sent - ack;
 
-	return back <= l->pn && back < 1U << 31;
+	return back <= l->number.sent && back < 1U << 31;
 }
 
 /**
@@ -114,9 +115,9 @@ bool oae_number_rcv(struct oae_link *l, const struct oae_frame *f)
 		return true;
 	if (!oae_number_was_sent(l, f->ack))
 		return false;
-	if (oae_dist(l->acked, f->ack) > 0) {
+	if (oae_dist(l->number.acked, f->ack) > 0) {
 		oae_cong_acked(l, f->ack);
-		l->acked = f->ack;
+		l->number.acked = f->ack;
 	}
 	return true;
 }

@@ -53,8 +53,8 @@ static void offer_out(struct oae_link *l, u32 seq, u64 slices, u64 now,
 	n->offered = true;
 	n->at = now;
 	n->sent = slices;
-	n->pn = (u32)l->pn;
-	l->out_pn = n->pn;
+	n->pn = (u32)l->number.sent;
+	l->cong.out = n->pn;
 	n->asked = 0;
 	if (seq - l->tx > l->given)
 		l->given = seq - l->tx;
@@ -78,7 +78,7 @@ void oae_offer_ask(struct oae_link *l, u32 seq, u64 now, struct oae_actions *a)
 	s->frame.seq = seq;
 	s->frame.kind = n->p.kind;
 	n->asked = s->frame.pn;
-	l->ask_at = now;
+	l->timer.ask_at = now;
 }
 
 /* All of a content is about to be offered, perhaps not for the first time. */
@@ -88,7 +88,7 @@ static void offer_begins(struct oae_link *l, struct oae_lane *n, u64 now)
 	n->lost = false;
 	n->repeated = false;
 	if (n == oae_first_lane(l))
-		l->grown_at = now;
+		l->timer.grown_at = now;
 }
 
 /* The content of a number is too long for a frame, or for 64: EMSGSIZE. */
@@ -269,7 +269,7 @@ static bool pump_take_next(struct oae_link *l)
 		return false;
 	if (l->nvoid && oae_kind_is(l->next.kind, OAE_T_RESTS))
 		return false;
-	l->blocked = blocked;
+	l->credit.blocked = blocked;
 	if (blocked)
 		return false;
 	oae_lane_append(l, &l->next);
@@ -360,13 +360,13 @@ static bool pump_too_big(const struct oae_link *l, const struct oae_post *p)
 {
 	if (oae_post_several(p))
 		return false;
-	return p->len > l->peer_max_len || !oae_mtu_fits(l, p);
+	return p->len > l->peer.max_len || !oae_mtu_fits(l, p);
 }
 
 /* Is what is next too long for the path, and may it be carried soon? */
 static bool pump_too_long(struct oae_link *l, const struct oae_lane *n, u64 now)
 {
-	return oae_lane_reversible(n) && n->p.len <= l->peer_max_len &&
+	return oae_lane_reversible(n) && n->p.len <= l->peer.max_len &&
 	       !oae_mtu_fits(l, &n->p) && oae_mtu_waits(l, &n->p, now);
 }
 
@@ -377,8 +377,8 @@ static bool pump_give(struct oae_link *l, bool fresh, u64 now,
 	u32 seq = l->tx + l->given + 1;
 	struct oae_lane *n = oae_lane(l, seq);
 
-	l->too_long = pump_too_long(l, n, now);
-	if (l->too_long)
+	l->mtu.too_long = pump_too_long(l, n, now);
+	if (l->mtu.too_long)
 		return false;
 	if (fresh) {
 		if (pump_too_big(l, &n->p)) {
@@ -434,9 +434,9 @@ static bool pump_verb_waits(const struct oae_link *l)
 /* Is what has a lane, and would be given its number, not granted? */
 static bool pump_blocked(struct oae_link *l)
 {
-	l->blocked = l->nlanes > l->given &&
+	l->credit.blocked = l->nlanes > l->given &&
 		     !oae_credit_may(l, &oae_lane(l, l->tx + l->given + 1)->p);
-	return l->blocked;
+	return l->credit.blocked;
 }
 
 /* May another number be given? Not beyond the window, nor past what is parked. */
@@ -491,22 +491,22 @@ static void pump(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_offer_pump(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	unsigned int nsends = a->nsends;
-	bool was = l->too_long;
+	bool was = l->mtu.too_long;
 
 	if (l->state == OAE_OPEN)
-		l->too_long = false;
+		l->mtu.too_long = false;
 	l->more = false;
-	l->blocked = false;
+	l->credit.blocked = false;
 	if (!pump_idle(l))
 		pump(l, now, a);
 	a->told = NULL;
-	if (l->blocked || l->said_blocked || l->await_done)
+	if (l->credit.blocked || l->credit.said_blocked || l->await_done)
 		oae_offer_blocked(l, now, a);
 	if (l->say_commit && l->state == OAE_OPEN && a->nsends == nsends &&
 	    !oae_link_all_confirmed(l))
 		oae_send_commit(l, false, a);
 	l->say_commit = false;
-	if (l->too_long && !was)
+	if (l->mtu.too_long && !was)
 		oae_link_wake(l, now + 1, a);
 }
 

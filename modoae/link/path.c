@@ -31,13 +31,13 @@ void oae_paths_init(struct oae_paths *ps, const struct oae_link *l, u16 mtu, boo
 
 	memset(ps, 0, sizeof(*ps));
 	ps->inc = l->inc;
-	ps->peer_inc = l->peer_inc;
+	ps->peer_inc = l->peer.inc;
 	own->there = true;
 	own->up = up;
 	own->proven = true;
 	own->good = true;
 	own->mtu = mtu;
-	own->heard = l->peer_ltag;
+	own->heard = l->peer.ltag;
 	own->used_at = now;
 	oae_count_begin(ps, l);
 }
@@ -151,15 +151,15 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 		ps->path[OAE_PATH_OWN].good = true;
 		ps->path[OAE_PATH_OWN].heard = 0;
 	}
-	if (!l->peer_inc || l->peer_inc == ps->peer_inc)
+	if (!l->peer.inc || l->peer.inc == ps->peer_inc)
 		return;
-	ps->peer_inc = l->peer_inc;
+	ps->peer_inc = l->peer.inc;
 	ps->home = ps->used;
 	ps->asked = ps->used;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		ps->path[i].proven = i == ps->used;
 		ps->path[i].good &= i == ps->used;
-		ps->path[i].heard = i == ps->used ? l->peer_ltag : 0;
+		ps->path[i].heard = i == ps->used ? l->peer.ltag : 0;
 		ps->path[i].nonce = 0;
 		ps->path[i].far = 0;
 		ps->path[i].pmtu = 0;
@@ -406,11 +406,11 @@ unsigned int oae_paths_out(const struct oae_paths *ps, const struct oae_link *l,
 		fallthrough;
 	case OAE_COMMIT:
 		if (back < 0)
-			return l->asks > 1 ? oae_paths_all(ps, l) : 1U << ps->used;
+			return l->timer.asks > 1 ? oae_paths_all(ps, l) : 1U << ps->used;
 		/* To a REFLECT unasked: the first may have been lost by the path in use. */
 		return 1U << ps->used | (f->opcode == OAE_COMMIT ? 1U << back : 0);
 	case OAE_REFLECT:
-		if (back < 0 && l->reflects)
+		if (back < 0 && l->timer.reflects)
 			return oae_paths_all(ps, l);
 		if (back >= 0)
 			return 1U << back;

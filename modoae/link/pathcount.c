@@ -23,9 +23,9 @@ void oae_count_begin(struct oae_paths *ps, const struct oae_link *l)
 {
 	struct oae_path_count *c = &ps->count;
 
-	c->newest = (u32)l->pn;
-	c->since = (u32)l->pn;
-	c->known = (u32)l->pn;
+	c->newest = (u32)l->number.sent;
+	c->since = (u32)l->number.sent;
+	c->known = (u32)l->number.sent;
 	c->counts = false;
 }
 
@@ -38,7 +38,7 @@ void oae_count_turned(struct oae_paths *ps, const struct oae_link *l)
 {
 	struct oae_path_count *c = &ps->count;
 
-	c->since = (u32)l->pn;
+	c->since = (u32)l->number.sent;
 	c->counts = false;
 }
 
@@ -48,16 +48,18 @@ void oae_count_turned(struct oae_paths *ps, const struct oae_link *l)
  */
 static bool count_is_fair(const struct oae_link *l)
 {
+	const struct oae_rtt *r = &l->rtt;
+
 	/* A guess is no measure: the way may be as short as can be. srtt is odd, to be no 0. */
-	return l->rtt_guessed ||
-	       2 * (l->srtt & ~1ULL) <= (u64)oae_peak(&l->longest) + (u32)~oae_peak(&l->shortest);
+	return r->guessed ||
+	       2 * (r->srtt & ~1ULL) <= (u64)oae_peak(r->longest) + (u32)~oae_peak(r->shortest);
 }
 
 /* A question is lost, or its answer. What is lost soon after it is part of the same loss. */
 static void count_lost(struct oae_paths *ps, const struct oae_link *l, u32 pn)
 {
 	struct oae_path_count *c = &ps->count;
-	u32 sent = (u32)l->pn;
+	u32 sent = (u32)l->number.sent;
 
 	if (oae_dist(c->known, pn) <= 0 || oae_dist(c->since, pn) <= 0)
 		return;

@@ -46,9 +46,9 @@ static bool path_is_gone(const struct oae_paths *ps, const struct oae_link *l)
 bool oae_path_claim(const struct oae_paths *ps, const struct oae_link *l, u64 inc,
 		    u64 peer_inc)
 {
-	if ((l->down || path_is_gone(ps, l)) && l->peer_inc)
+	if ((l->down || path_is_gone(ps, l)) && l->peer.inc)
 		return true;
-	return peer_inc == l->inc && (!l->peer_inc || inc == l->peer_inc);
+	return peer_inc == l->inc && (!l->peer.inc || inc == l->peer.inc);
 }
 
 /* Is the peer heard by another path than that in use? */
@@ -81,7 +81,7 @@ bool oae_path_gone(struct oae_paths *ps, struct oae_link *l, u64 now, struct oae
 {
 	u64 least = 2 * oae_link_pto(l), wait = l->cfg->keepalive / 4, last;
 
-	if (!l->peer_inc || path_other_good(ps) || oae_would_lose(l))
+	if (!l->peer.inc || path_other_good(ps) || oae_would_lose(l))
 		return false;
 	now = oae_now(l, now);
 	if (wait < least)
@@ -126,7 +126,7 @@ bool oae_path_gone(struct oae_paths *ps, struct oae_link *l, u64 now, struct oae
 bool oae_path_is_strange(const struct oae_paths *ps, unsigned int i,
 			 const struct oae_link *l, const struct oae_frame *f)
 {
-	if (f->sync.inc == l->peer_inc)
+	if (f->sync.inc == l->peer.inc)
 		return !ps->path[i].proven;
 	if (i == ps->used)
 		return false;
@@ -152,7 +152,7 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 {
 	struct oae_path *p = &ps->path[i];
 
-	if (i != ps->used && oae_is_sync(f->opcode) && f->sync.inc != l->peer_inc) {
+	if (i != ps->used && oae_is_sync(f->opcode) && f->sync.inc != l->peer.inc) {
 		if (!oae_path_claim(ps, l, f->sync.inc, f->sync.peer_inc))
 			return false;
 	} else if (!p->proven) {
@@ -186,14 +186,14 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
  */
 u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_link *l)
 {
-	return oae_frozen(l) ? ps->path[i].heard : l->peer_ltag;
+	return oae_frozen(l) ? ps->path[i].heard : l->peer.ltag;
 }
 
 /* Is this the newest question of the peer? It asks by the path that it uses. */
 static bool path_is_asked(const struct oae_link *l, const struct oae_frame *f)
 {
 	return l->state == OAE_OPEN && oae_link_is_run(l, f) && oae_is_question(f->opcode) &&
-	       oae_dist((u32)l->heard_pn, f->pn) >= 0;
+	       oae_dist((u32)l->number.heard, f->pn) >= 0;
 }
 
 /**
@@ -247,7 +247,7 @@ static bool path_stepped(struct oae_paths *ps, unsigned int i, const struct oae_
 	unsigned int was = ps->used;
 
 	/* Another incarnation of the peer is at the other end of this path. */
-	if (resolved && i != was && l->peer_inc != ps->peer_inc)
+	if (resolved && i != was && l->peer.inc != ps->peer_inc)
 		oae_path_use(ps, i, OAE_WHY_PEER, now);
 	oae_paths_pair(ps, l);
 	/* A failure there is over: nobody probes the path in use. */

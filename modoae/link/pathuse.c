@@ -69,7 +69,7 @@ static bool path_better(const struct oae_path *p, const struct oae_path *than)
 static bool path_better_for(const struct oae_link *l, const struct oae_path *p,
 			    const struct oae_path *than)
 {
-	if (l->too_long && p->rank == than->rank && oae_path_mtu(p) != oae_path_mtu(than))
+	if (l->mtu.too_long && p->rank == than->rank && oae_path_mtu(p) != oae_path_mtu(than))
 		return oae_path_mtu(p) > oae_path_mtu(than);
 	return path_better(p, than);
 }
@@ -123,7 +123,8 @@ static bool path_asked_again(const struct oae_link *l, const struct oae_frame *f
 	/* The probes of two ends cross: the peer's ends the own one. */
 	if (f->opcode == OAE_SYNC_ACK || f->opcode == OAE_SYNC)
 		return l->asked_at;
-	return l->asks > 1 && oae_dist(l->acked, f->ack) > 0 && oae_number_was_sent(l, f->ack);
+	return l->timer.asks > 1 && oae_dist(l->number.acked, f->ack) > 0 &&
+	       oae_number_was_sent(l, f->ack);
 }
 
 /**
@@ -143,7 +144,7 @@ static bool path_asked_again(const struct oae_link *l, const struct oae_frame *f
 u64 oae_path_answers(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		     const struct oae_frame *f, u64 now)
 {
-	u64 wait = oae_link_pto(l), longest = oae_peak(&l->longest);
+	u64 wait = oae_link_pto(l), longest = oae_peak(l->rtt.longest);
 
 	if (!oae_link_takes_paths(l) || !oae_link_is_run(l, f) ||
 	    (!oae_is_answer(f->opcode) && f->opcode != OAE_SYNC_ACK && f->opcode != OAE_SYNC))
@@ -195,7 +196,7 @@ static bool path_is_fine(const struct oae_paths *ps, unsigned int i, const struc
 	const struct oae_path *p = &ps->path[i];
 
 	return p->there && p->up && p->proven && p->good &&
-	       (i == ps->used || (p->rtt && (now >= p->not_before || l->too_long)));
+	       (i == ps->used || (p->rtt && (now >= p->not_before || l->mtu.too_long)));
 }
 
 /*
@@ -244,7 +245,7 @@ bool oae_paths_back(struct oae_paths *ps, const struct oae_link *l, u64 now)
 	unsigned int i, n = 0, wanted;
 
 	if (!oae_link_takes_paths(l) ||
-	    (now - used->used_at < l->cfg->keepalive / 2 && !l->too_long))
+	    (now - used->used_at < l->cfg->keepalive / 2 && !l->mtu.too_long))
 		return false;
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		p = &ps->path[i];

@@ -50,23 +50,15 @@ u64 oae_first_again(const struct oae_link *l)
 	return t < l->cfg->dead / 4 ? t : l->cfg->dead / 4;
 }
 
-/**
- * oae_peak_add() - measure once more
- * @p: the greatest of the last PEAK_TIMES to twice as many keepalive times
- * @l: the link
- * @v: what was measured
- */
-void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v)
+/* The greatest of the last PEAK_TIMES to twice as many keepalive times: measured once more. */
+static void rtt_peak_add(u32 of[2], u64 age, u64 times, u32 v)
 {
-	u64 times = PEAK_TIMES * l->cfg->keepalive, age = l->now - p->since;
-
 	if (age >= times) {
-		p->of[1] = age < 2 * times ? p->of[0] : 0;
-		p->of[0] = 0;
-		p->since = l->now;
+		of[1] = age < 2 * times ? of[0] : 0;
+		of[0] = 0;
 	}
-	if (v > p->of[0])
-		p->of[0] = v;
+	if (v > of[0])
+		of[0] = v;
 }
 
 /**
@@ -77,22 +69,38 @@ void oae_peak_add(struct oae_peak *p, const struct oae_link *l, u32 v)
  */
 void oae_rtt_sample(struct oae_link *l, u64 rtt)
 {
-	u64 err;
+	u64 err, times = PEAK_TIMES * l->cfg->keepalive, age = l->now - l->rtt.since;
+	struct oae_rtt *r = &l->rtt;
 
 	if (rtt > l->cfg->dead)
 		return;
-	oae_peak_add(&l->longest, l, rtt < ~0U ? rtt : ~0U);
-	oae_peak_add(&l->shortest, l, rtt < ~0U ? ~rtt : 0);
-	if (!l->srtt || l->rtt_guessed) {
-		l->srtt = rtt | 1;
-		l->rttvar = rtt / 2;
-		l->rtt_guessed = false;
+	rtt_peak_add(r->longest, age, times, rtt < ~0U ? rtt : ~0U);
+	rtt_peak_add(r->shortest, age, times, rtt < ~0U ? ~rtt : 0);
+	if (age >= times)
+		r->since = l->now;
+	if (!r->srtt || r->guessed) {
+		r->srtt = rtt | 1;
+		r->rttvar = rtt / 2;
+		r->guessed = false;
 		return;
 	}
-	err = rtt > l->srtt ? rtt - l->srtt : l->srtt - rtt;
-	l->rttvar += (err >> 2) - (l->rttvar >> 2);
-	l->srtt += (rtt >> 3) - (l->srtt >> 3);
-	l->srtt |= 1;
+	err = rtt > r->srtt ? rtt - r->srtt : r->srtt - rtt;
+	r->rttvar += (err >> 2) - (r->rttvar >> 2);
+	r->srtt += (rtt >> 3) - (r->srtt >> 3);
+	r->srtt |= 1;
+}
+
+/**
+ * oae_rtt_turned() - the link goes by another path: what was measured of late is forgotten
+ * @l: the link
+ */
+void oae_rtt_turned(struct oae_link *l)
+{
+	struct oae_rtt *r = &l->rtt;
+
+	r->since = 0;
+	memset(r->longest, 0, sizeof(r->longest));
+	memset(r->shortest, 0, sizeof(r->shortest));
 }
 
 /**
@@ -103,9 +111,9 @@ void oae_rtt_sample(struct oae_link *l, u64 rtt)
  */
 void oae_rtt_guess(struct oae_link *l, u64 rtt)
 {
-	if (rtt <= l->srtt || rtt > l->cfg->dead)
+	if (rtt <= l->rtt.srtt || rtt > l->cfg->dead)
 		return;
-	l->srtt = rtt;
-	l->rttvar = rtt / 2;
-	l->rtt_guessed = true;
+	l->rtt.srtt = rtt;
+	l->rtt.rttvar = rtt / 2;
+	l->rtt.guessed = true;
 }

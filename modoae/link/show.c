@@ -70,16 +70,16 @@ void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 	v->pending = show_pending(l);
 	v->lanes = l->given;
 	v->window = l->win;
-	v->cwnd = l->cwnd;
-	v->ssthresh = l->ssthresh;
+	v->cwnd = l->cong.cwnd;
+	v->ssthresh = l->cong.ssthresh;
 	v->down = l->down;
 	v->half = l->half.state != OAE_HALF_NONE;
 	v->doubt = oae_frozen(l) && oae_link_undecided(l);
 	v->slice_max = oae_link_slice_max(l);
-	v->peer_max_len = l->peer_max_len;
+	v->peer_max_len = l->peer.max_len;
 	v->tx = l->tx;
 	v->rx = l->rx;
-	v->srtt = l->srtt;
+	v->srtt = l->rtt.srtt;
 	v->min_rtt = oae_cong_base(l);
 }
 
@@ -98,7 +98,7 @@ static bool show_offered(const struct oae_link *l, struct oae_link_waits *w)
 {
 	const struct oae_lane *n = oae_first_lane(l);
 
-	if (l->said_blocked) {
+	if (l->credit.said_blocked) {
 		w->why = OAE_WAIT_ROOM;
 		w->since = l->waits_at;
 		return true;
@@ -108,8 +108,8 @@ static bool show_offered(const struct oae_link *l, struct oae_link_waits *w)
 	w->why = n->refused == OAE_R_CONFLICT ? OAE_WAIT_WORDS :
 		 n->refused ? OAE_WAIT_ROOM : OAE_WAIT_FLIGHT;
 	w->since = n->refused ? l->waits_at : n->at;
-	if (w->since < l->moved_at)
-		w->since = l->moved_at;
+	if (w->since < l->timer.moved_at)
+		w->since = l->timer.moved_at;
 	return true;
 }
 
@@ -118,7 +118,7 @@ static bool show_half(const struct oae_link *l, struct oae_link_waits *w)
 {
 	if (l->half.state == OAE_HALF_LENT) {
 		w->why = OAE_WAIT_FLIGHT;
-		w->since = l->held_at;
+		w->since = l->timer.held_at;
 	} else if (l->half.state != OAE_HALF_NONE && l->half.refused) {
 		w->why = OAE_WAIT_HALF;
 		w->since = l->swaps->posted_at;
@@ -186,7 +186,7 @@ bool oae_link_settling(const struct oae_link *l)
 void oae_link_mark(const struct oae_link *l, struct oae_link_mark *m)
 {
 	m->inc = l->inc;
-	m->peer_inc = l->peer_inc;
+	m->peer_inc = l->peer.inc;
 	m->tx = l->tx;
 }
 
@@ -200,7 +200,7 @@ void oae_link_mark(const struct oae_link *l, struct oae_link_mark *m)
  */
 bool oae_link_confirmed(const struct oae_link *l, const struct oae_link_mark *m)
 {
-	return oae_dist(m->tx, l->peer_rx) >= 0 || l->inc != m->inc || l->peer_inc != m->peer_inc;
+	return oae_dist(m->tx, l->peer.rx) >= 0 || l->inc != m->inc || l->peer.inc != m->peer_inc;
 }
 
 /**

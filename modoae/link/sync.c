@@ -18,16 +18,16 @@ static void sync_new_peer(struct oae_link *l, const struct oae_frame *f,
 			  struct oae_actions *a)
 {
 	/* No event leads to counters without a known peer; note them nevertheless. */
-	if (l->peer_inc || l->tx != l->start || l->rx)
+	if (l->peer.inc || l->tx != l->start || l->rx)
 		oae_note(a, OAE_N_PEER_NEW);
 	/* The old incarnation may have delivered the express. */
 	if (oae_express_out(l))
 		oae_offer_drop(l, l->tx + 1, OAE_UNKNOWN, OAE_E_UNKNOWN, a);
 	oae_forget_run(l, a);
 	oae_mtu_forget(l);
-	l->most = 0;
+	l->mtu.most = 0;
 	l->rx = f->sync.start;
-	l->peer_inc = f->sync.inc;
+	l->peer.inc = f->sync.inc;
 	l->by_inc = false;
 }
 
@@ -44,14 +44,14 @@ static bool sync_fits(const struct oae_link *l, s32 in, s32 out)
 	if (out > 0)
 		return out == 1 && oae_express_out(l);
 	/* The peer is about to deliver what this end has committed. */
-	return oae_dist(l->peer_rx, l->tx + out) >= 0;
+	return oae_dist(l->peer.rx, l->tx + out) >= 0;
 }
 
 static void sync_heard(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	l->heard_at = now;
 	l->asked_at = 0;
-	l->silent_at = 0;
+	l->timer.silent_at = 0;
 	if (l->down) {
 		l->down = false;
 		oae_note(a, OAE_N_UP);
@@ -72,31 +72,31 @@ static void sync_took(struct oae_link *l, u64 took)
 		return;
 	if (l->syncs == 1)
 		oae_rtt_sample(l, took);
-	else if (!l->srtt)
+	else if (!l->rtt.srtt)
 		oae_rtt_guess(l, took < most ? took : most);
 }
 
 static void sync_opened(struct oae_link *l, const struct oae_frame *f, u64 now,
 			struct oae_actions *a)
 {
-	oae_note(a, l->peer_mtu ? OAE_N_RESOLVED : OAE_N_OPENED);
+	oae_note(a, l->mtu.there ? OAE_N_RESOLVED : OAE_N_OPENED);
 	sync_took(l, now - l->sync_at);
 	oae_freeze_learn(l, f);
-	l->peer_max_len = f->sync.max_len;
-	l->peer_packs = l->heard.packs;
-	l->peer_paths = l->heard.paths;
-	l->peer_gateway = l->heard.gateway;
-	if (l->heard.met || (l->paths && l->peer_paths))
+	l->peer.max_len = f->sync.max_len;
+	l->peer.packs = l->heard.packs;
+	l->peer.paths = l->heard.paths;
+	l->peer.gateway = l->heard.gateway;
+	if (l->heard.met || (l->paths && l->peer.paths))
 		l->by_inc = true;
 	oae_set_senior(l);
-	l->peer_mtu = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;
+	l->mtu.there = f->sync.mtu < OAE_MIN_MTU ? OAE_MIN_MTU : f->sync.mtu;
 	l->state = OAE_OPEN;
 	l->again_at = 0;
 	l->ready_due = false;
 	l->run_tx = l->tx;
 	l->run_rx = l->rx;
 	l->active_at = now;
-	l->moved_at = now;
+	l->timer.moved_at = now;
 	oae_mtu_changed(l);
 	oae_window_begin(l);
 	oae_cong_begin(l);
@@ -120,7 +120,7 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 		peer_tx = f->sync.start;
 		peer_rx = l->start;
 	}
-	if (f->sync.inc != l->peer_inc)
+	if (f->sync.inc != l->peer.inc)
 		sync_new_peer(l, f, a);
 
 	in = oae_dist(l->rx, peer_tx);
@@ -150,7 +150,7 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 	sync_opened(l, f, now, a);
 	oae_offer_requeue(l);
 	oae_credit_begin(l, f);
-	oae_send_sync(l, OAE_SYNC_ACK, l->peer_ltag, a);
+	oae_send_sync(l, OAE_SYNC_ACK, l->peer.ltag, a);
 
 	/* What the peer keeps is of the number that it has told of, and of this end. */
 	if (f->sync.kept && f->sync.peer_inc == l->inc && f->rx == l->tx)
@@ -191,7 +191,7 @@ bool oae_resolve_by_data(struct oae_link *l, const struct oae_frame *f,
 	/* Only these begin a run. Ends without a link send other opcodes, too. */
 	if (f->opcode != OAE_OFFER && f->opcode != OAE_COMMIT && f->opcode != OAE_ASK)
 		return false;
-	if (f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag ||
+	if (f->dst_ltag != l->ltag || f->src_ltag != l->peer.ltag ||
 	    !l->heard.inc)
 		return false;
 	ack.sync.inc = l->heard.inc;
@@ -243,7 +243,7 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_hold_deliver(l, now, a);
 	if (in == 0)
 		l->unseen = false;
-	if (out <= 0 && oae_dist(l->peer_rx, f->rx) > 0)
+	if (out <= 0 && oae_dist(l->peer.rx, f->rx) > 0)
 		oae_offer_delivered(l, f->rx, a);
 	oae_credit_heard(l, f);
 	if (out == 0 && f->opcode != OAE_SYNC && oae_first_lane(l)->doubt)
@@ -259,7 +259,7 @@ bool oae_run_progress(struct oae_link *l, const struct oae_frame *f, u64 now,
 static bool sync_progress(struct oae_link *l, const struct oae_frame *f,
 			  u64 now, struct oae_actions *a)
 {
-	if (f->sync.inc != l->peer_inc) {
+	if (f->sync.inc != l->peer.inc) {
 		oae_freeze(l, OAE_N_IMPOSSIBLE, now, a);
 		return false;
 	}
@@ -281,7 +281,7 @@ static void sync_peer_froze(struct oae_link *l, const struct oae_frame *f, u64 n
 static void open_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 		      struct oae_actions *a)
 {
-	if (f->src_ltag == l->peer_ltag) {
+	if (f->src_ltag == l->peer.ltag) {
 		/* A probe, or the last SYNC_ACK was lost: always answered. */
 		if (f->dst_ltag == l->ltag && !sync_progress(l, f, now, a))
 			return;
@@ -311,7 +311,7 @@ void oae_rcv_sync(struct oae_link *l, const struct oae_frame *f, u64 now,
 	} else {
 		oae_freeze_learn(l, f);
 		l->state = OAE_SYNC_RECD;
-		oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+		oae_send_sync(l, OAE_SYNC, l->peer.ltag, a);
 	}
 }
 
@@ -333,7 +333,7 @@ void oae_rcv_sync_ack(struct oae_link *l, const struct oae_frame *f, u64 now,
 		oae_note(a, OAE_N_STALE_SYNC);
 	else if (oae_frozen(l))
 		sync_resolve(l, f, now, a);
-	else if (f->src_ltag == l->peer_ltag)
+	else if (f->src_ltag == l->peer.ltag)
 		sync_progress(l, f, now, a);
 	else if (l->asked_at)
 		sync_peer_froze(l, f, now, a);
@@ -356,7 +356,7 @@ void oae_rcv_sync_chk(struct oae_link *l, const struct oae_frame *f, u64 now,
 {
 	if (f->dst_ltag != l->ltag ||
 	    (l->state == OAE_OPEN &&
-	     (!l->asked_at || f->src_ltag == l->peer_ltag))) {
+	     (!l->asked_at || f->src_ltag == l->peer.ltag))) {
 		oae_note(a, OAE_N_STALE_SYNC);
 		return;
 	}
@@ -366,5 +366,5 @@ void oae_rcv_sync_chk(struct oae_link *l, const struct oae_frame *f, u64 now,
 		return;
 	}
 	l->state = OAE_SYNC_RECD;
-	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+	oae_send_sync(l, OAE_SYNC, l->peer.ltag, a);
 }

@@ -63,7 +63,7 @@ static u64 timer_later(u64 a, u64 b)
 /* When tx + 1 was offered, or has got on since. */
 static u64 timer_got_on(const struct oae_link *l)
 {
-	return timer_later(l->moved_at, l->grown_at);
+	return timer_later(l->timer.moved_at, l->timer.grown_at);
 }
 
 /* When the peer is asked, or after the last time, when that is given up. */
@@ -72,25 +72,25 @@ static u64 timer_ask_at(const struct oae_link *l, u64 pto)
 	const struct oae_lane *n = oae_first_lane(l);
 	u64 since = l->done_at;
 
-	if (l->asks)
-		since = l->ask_at;
+	if (l->timer.asks)
+		since = l->timer.ask_at;
 	else if (n->state == OAE_OFFER_OUT)
-		since = timer_later(n->at, l->moved_at);
-	return timer_later(since, l->answered_at) + timer_interval(l, pto, l->asks);
+		since = timer_later(n->at, l->timer.moved_at);
+	return timer_later(since, l->timer.answered_at) + timer_interval(l, pto, l->timer.asks);
 }
 
 /* Do answers come that say nothing new of tx + 1? @at: when that is counted once more. */
 static bool timer_stuck(const struct oae_link *l, u64 pto, u64 *at)
 {
-	*at = l->stuck_at + pto;
-	return oae_first_lane(l)->state == OAE_OFFER_OUT && l->answered_at > timer_got_on(l);
+	*at = l->timer.stuck_at + pto;
+	return oae_first_lane(l)->state == OAE_OFFER_OUT && l->timer.answered_at > timer_got_on(l);
 }
 
 /* When what is held is reflected again, or after the last time, when that is given up. */
 static u64 timer_reflect_at(const struct oae_link *l, u64 pto)
 {
-	return (l->reflects ? l->reflect_at : l->held_at) +
-	       timer_interval(l, 2 * pto, l->reflects);
+	return (l->timer.reflects ? l->timer.reflect_at : l->timer.held_at) +
+	       timer_interval(l, 2 * pto, l->timer.reflects);
 }
 
 /**
@@ -101,12 +101,12 @@ static u64 timer_reflect_at(const struct oae_link *l, u64 pto)
 void oae_timer_answered(struct oae_link *l, u64 now)
 {
 	/* For as long as no answer came there could be no progress. */
-	if (l->answered_at <= timer_got_on(l)) {
-		l->stuck_at = now;
-		l->stuck = 0;
+	if (l->timer.answered_at <= timer_got_on(l)) {
+		l->timer.stuck_at = now;
+		l->timer.stuck = 0;
 	}
-	l->answered_at = now;
-	l->asks = 0;
+	l->timer.answered_at = now;
+	l->timer.asks = 0;
 }
 
 /**
@@ -119,10 +119,9 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	unsigned int i;
 
 	l->now = now;
-	l->timer_at = 0;
+	l->timer.at = 0;
 	l->heard_at = now;
-	l->longest.since = now;
-	l->shortest.since = now;
+	l->rtt.since = now;
 	l->active_at = now;
 	l->asked_at = l->asked_at ? now : 0;
 	l->again_at = now;
@@ -132,16 +131,16 @@ void oae_new_clock(struct oae_link *l, u64 now)
 	l->down_at = now;
 	l->settle_until = l->settle_until ? now : 0;
 	l->sync_at = now;
-	l->pmtu_at = now;
-	l->too_long_at = l->too_long_at ? now : 0;
-	l->moved_at = now;
-	l->grown_at = now;
-	l->answered_at = now;
-	l->stuck_at = now;
-	l->silent_at = l->silent_at ? now : 0;
-	l->ask_at = now;
-	l->held_at = now;
-	l->reflect_at = now;
+	l->mtu.path_at = now;
+	l->mtu.too_long_at = l->mtu.too_long_at ? now : 0;
+	l->timer.moved_at = now;
+	l->timer.grown_at = now;
+	l->timer.answered_at = now;
+	l->timer.stuck_at = now;
+	l->timer.silent_at = l->timer.silent_at ? now : 0;
+	l->timer.ask_at = now;
+	l->timer.held_at = now;
+	l->timer.reflect_at = now;
 	l->offer.at = now;
 	l->hold.at = now;
 	for (i = 0; i < l->npairs; i++) {
@@ -166,7 +165,7 @@ void oae_new_clock(struct oae_link *l, u64 now)
  */
 bool oae_link_early(const struct oae_link *l, u64 now)
 {
-	return now < l->timer_at && now + OAE_CLOCK_STEP >= l->now;
+	return now < l->timer.at && now + OAE_CLOCK_STEP >= l->now;
 }
 
 /*
@@ -181,7 +180,7 @@ static u64 timer_closes_until(const struct oae_link *l)
 /* Is READY waited for, which may be lost? While DONE is, that is asked for. */
 static bool timer_repeats(const struct oae_link *l)
 {
-	return l->nparked || (l->said_blocked && !l->await_done);
+	return l->nparked || (l->credit.said_blocked && !l->await_done);
 }
 
 /* The time at which the timer must fire at the latest, ns; 0: never. */
@@ -202,9 +201,9 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		at = l->heard_at + l->cfg->keepalive;
 	if (l->asked_at && l->asked_at + l->cfg->dead < at)
 		at = l->asked_at + l->cfg->dead;
-	if (l->silent_at && l->silent_at + l->cfg->dead < at)
-		at = l->silent_at + l->cfg->dead;
-	if (l->peer_closing && timer_closes_until(l) < at)
+	if (l->timer.silent_at && l->timer.silent_at + l->cfg->dead < at)
+		at = l->timer.silent_at + l->cfg->dead;
+	if (l->peer.closing && timer_closes_until(l) < at)
 		at = timer_closes_until(l);
 	if (timer_repeats(l) && l->park_at < at)
 		at = l->park_at;
@@ -218,7 +217,7 @@ static u64 timer_deadline(const struct oae_link *l, u64 now)
 		at = t;
 	if (l->nheld && timer_reflect_at(l, pto) < at && oae_hold_stalled(l))
 		at = timer_reflect_at(l, pto);
-	if ((l->pmtu || l->too_long) && oae_mtu_timer_at(l) < at)
+	if ((l->mtu.path || l->mtu.too_long) && oae_mtu_timer_at(l) < at)
 		at = oae_mtu_timer_at(l);
 	/* While a link is in use its timer fires often, so an offer need not arm it. */
 	if (now - l->active_at < pto && now + pto < at)
@@ -279,7 +278,7 @@ static void timer_go_down(struct oae_link *l, u64 now, struct oae_actions *a)
 	}
 	oae_offer_drop_all(l, OAE_E_DOWN, a);
 	oae_drop_posts(l, OAE_E_DOWN, a);
-	if (l->closing || (!l->peer_inc && !l->wanted))
+	if (l->closing || (!l->peer.inc && !l->wanted))
 		oae_link_end(l, OAE_E_DOWN, a);
 }
 
@@ -297,7 +296,7 @@ static void frozen_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 		return;
 
 	oae_repeat(l, true, now);
-	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+	oae_send_sync(l, OAE_SYNC, l->peer.ltag, a);
 }
 
 /* Has asking been in vain, or what the peer does answer? */
@@ -305,9 +304,9 @@ static bool timer_gives_up(const struct oae_link *l, u64 pto, u64 now)
 {
 	u64 at;
 
-	return (timer_awaits(l) && l->asks >= TIMER_ASKS && now >= timer_ask_at(l, pto)) ||
-	       (timer_stuck(l, pto, &at) && now >= at && l->stuck >= TIMER_PATIENCE - 1) ||
-	       (l->nheld && l->reflects >= TIMER_REFLECTS &&
+	return (timer_awaits(l) && l->timer.asks >= TIMER_ASKS && now >= timer_ask_at(l, pto)) ||
+	       (timer_stuck(l, pto, &at) && now >= at && l->timer.stuck >= TIMER_PATIENCE - 1) ||
+	       (l->nheld && l->timer.reflects >= TIMER_REFLECTS &&
 		now >= timer_reflect_at(l, pto) && oae_hold_stalled(l));
 }
 
@@ -318,8 +317,8 @@ static void timer_count(struct oae_link *l, u64 pto, u64 now)
 
 	if (!timer_stuck(l, pto, &at) || now < at)
 		return;
-	l->stuck++;
-	l->stuck_at = now;
+	l->timer.stuck++;
+	l->timer.stuck_at = now;
 }
 
 /* Nothing new was answered: ask what the peer has of tx + 1, or whether it has delivered. */
@@ -329,10 +328,10 @@ static void timer_ask(struct oae_link *l, u64 pto, u64 now, struct oae_actions *
 
 	if (!timer_awaits(l) || now < timer_ask_at(l, pto))
 		return;
-	if (!l->silent_at)
-		l->silent_at = now;
-	l->asks++;
-	l->ask_at = now;
+	if (!l->timer.silent_at)
+		l->timer.silent_at = now;
+	l->timer.asks++;
+	l->timer.ask_at = now;
 	oae_note(a, OAE_N_ASKED);
 	/* An express that this run cannot carry waits for any answer. */
 	if (n->state == OAE_OFFER_OUT && n->offered)
@@ -346,11 +345,11 @@ static void timer_reflect(struct oae_link *l, u64 pto, u64 now, struct oae_actio
 {
 	if (now < timer_reflect_at(l, pto) || !oae_hold_stalled(l))
 		return;
-	l->reflects++;
-	l->reflect_at = now;
+	l->timer.reflects++;
+	l->timer.reflect_at = now;
 	oae_note(a, OAE_N_REFLECTED_AGAIN);
 	/* It may be too long. */
-	if (oae_hold_reflect(l, a) > OAE_MIN_SLICE && l->reflects >= TIMER_LONGS)
+	if (oae_hold_reflect(l, a) > OAE_MIN_SLICE && l->timer.reflects >= TIMER_LONGS)
 		oae_mtu_doubt(l, a);
 }
 
@@ -367,20 +366,20 @@ void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a)
 	if (!l->asked_at)
 		l->asked_at = now;
 	oae_note(a, OAE_N_PROBE);
-	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);
+	oae_send_sync(l, OAE_SYNC, l->peer.ltag, a);
 }
 
 static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	u64 pto = oae_pto(l);
 
-	if ((l->peer_closing && now >= timer_closes_until(l)) ||
+	if ((l->peer.closing && now >= timer_closes_until(l)) ||
 	    timer_gives_up(l, pto, now)) {
 		oae_freeze(l, OAE_N_STALL, now, a);
 		return;
 	}
 	if ((l->asked_at && now - l->asked_at >= l->cfg->dead) ||
-	    (l->silent_at && now - l->silent_at >= l->cfg->dead)) {
+	    (l->timer.silent_at && now - l->timer.silent_at >= l->cfg->dead)) {
 		oae_freeze(l, OAE_N_STALL, now, a);
 		frozen_timer(l, now, a);
 		return;
@@ -412,7 +411,7 @@ static void open_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 void oae_link_timer(struct oae_link *l, u64 now, struct oae_actions *a)
 {
 	now = oae_now(l, now);
-	l->timer_at = 0;
+	l->timer.at = 0;
 	if (l->state == OAE_OPEN)
 		open_timer(l, now, a);
 	else if (oae_frozen(l))

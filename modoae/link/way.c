@@ -429,7 +429,7 @@ enum oae_go oae_way_heard(struct oae_way *w, const struct oae_ways *p,
 			way_is_good(w, p, came, l, now, a);
 		return way_goes(w);
 	}
-	if (mine && (lost || !came || f->src_ltag == l->peer_ltag)) {
+	if (mine && (lost || !came || f->src_ltag == l->peer.ltag)) {
 		way_is_good(w, p, came, l, now, a);
 		return way_goes(w);
 	}

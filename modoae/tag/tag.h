@@ -113,7 +113,6 @@ struct oae_tag {
 	struct sk_buff *only;		/* the first slice, while @slot is not lent */
 	struct sk_buff **slot;		/* table for all, or NULL: inbox.c */
 	struct oae_inbox inbox;
-	unsigned int nconfirm;		/* callers that wait for confirmation */
 	u64 nended[OAE_OUTCOME_END];	/* by enum oae_outcome */
 	u64 ndelivered;
 	struct hrtimer timer;
@@ -128,6 +127,7 @@ struct oae_tag {
 	u16 nhalf;			/* in users->halfq, or flushq; the knob sndq is the limit */
 	u16 flush_err;			/* why flushq is reversed, positive errno */
 	u32 spare_since;		/* jiffies; under spare_lock */
+	unsigned int nconfirm;		/* callers that wait for confirmation */
 	struct oae_verbs *verbs;	/* region.c; NULL: no verb came yet */
 	/* not under the lock */
 	struct list_head fresh;		/* node->fresh; under unclaimed_lock */
@@ -212,7 +212,7 @@ static inline struct sk_buff **oae_tag_slots(struct oae_tag *tag, u32 seq)
 /* How many slices oae_tag_slots() has room for. Under tag->lock. */
 static inline unsigned int oae_tag_nslots(const struct oae_tag *tag)
 {
-	return tag->link.pair || tag->slot ? OAE_MAX_SLICES : 1;
+	return oae_link_places(&tag->link, NULL) || tag->slot ? OAE_MAX_SLICES : 1;
 }
 
 /* Ordered streams of a client: one of messages and verbs, one of swaps. */

@@ -37,21 +37,23 @@ static uint64_t idle_ns(void)
 	return ns;
 }
 
-/* In each round so many trips; those of the first two warm up. */
+#define WARM	5	/* rounds that do not count: what adapts to the traffic does so in them */
+
+/* In each round so many trips. */
 void count(const struct contender *c, struct end *e, unsigned int rounds,
 	   unsigned int trips)
 {
 	uint64_t idle, ns;
 	unsigned int i, n;
 
-	for (i = 0; i < rounds + 2; i++) {
+	for (i = 0; i < rounds + WARM; i++) {
 		idle = idle_ns();
 		ns = now_ns();
 		for (n = 0; n < trips; n++)
 			c->ask(e);
 		ns = now_ns() - ns;
 		idle = idle_ns() - idle;
-		if (i >= 2)
+		if (i >= WARM)
 			printf("count %s %.1f %.1f\n", c->name,
 			       (double)ns / trips, (double)idle / trips);
 	}

@@ -308,7 +308,7 @@ void end_post_unasked(struct end *e)
 		want = -ENOTCONN;
 	} else if (e->link.closing) {
 		want = -ESHUTDOWN;
-	} else if (e->link.peer_closing) {
+	} else if (e->link.peer.closing) {
 		want = -EPIPE;
 	} else {
 		want = -EAGAIN;

@@ -53,7 +53,7 @@ static bool just_ended(const struct end *e, const void *handle)
 static bool other_ends(const struct end *e)
 {
 	return e->link.state == OAE_CLOSED || e->link.inc != e->before.inc ||
-	       e->link.peer_inc != e->before.peer_inc;
+	       e->link.peer.inc != e->before.peer.inc;
 }
 
 /**
@@ -84,7 +84,7 @@ static bool of_this_run(const struct end *e)
 	if (!f || f->dst_ltag != e->before.ltag)
 		return false;
 	if (e->before.state == OAE_OPEN || !is_sync(f->opcode))
-		return f->src_ltag == e->before.peer_ltag;
+		return f->src_ltag == e->before.peer.ltag;
 	return true;
 }
 
@@ -102,9 +102,9 @@ static bool same_ends(const struct end *e)
 {
 	const struct oae_frame *f = e->f;
 	u64 inc = is_sync(f->opcode) ? f->sync.inc : frozen(&e->before) ?
-		  e->before.heard.inc : e->before.peer_inc;
+		  e->before.heard.inc : e->before.peer.inc;
 
-	return inc == e->before.peer_inc;
+	return inc == e->before.peer.inc;
 }
 
 /* Is it this one, or above it? */
@@ -225,11 +225,11 @@ static void check_reversed(const struct end *e, const struct end_post *p, int er
 {
 	const struct oae_lane *n = lane_before(e, p);
 	const struct oae_frame *f = e->f;
-	/* Too long for this run, which the peer is seen to be in (4.3). */
-	bool proved = n && f && f->opcode != OAE_SYNC &&
-		      ((of_this_run(e) && n->doubt && !n->offered) ||
-		       (of_this_run(e) && resolves(e) && f->rx == e->before.tx &&
-			err == OAE_E_TOO_BIG));
+	/* Too long for this run, which the peer is seen to be in (4.3), or was before. */
+	bool open = n && !n->offered && e->before.state == OAE_OPEN;
+	bool proved = (open && !n->doubt) ||
+		      (n && f && f->opcode != OAE_SYNC && of_this_run(e) &&
+		       (open || (resolves(e) && f->rx == e->before.tx && err == OAE_E_TOO_BIG)));
 
 	if (!n || oae_lane_reversible(n) || !p->offered ||
 	    !(p->flags & OAE_POST_EXPRESS))
@@ -628,7 +628,7 @@ static void check_ask(const struct end *e, const struct oae_frame *f)
 	bool probes = f->length && f->seq == f->tx + 1;
 	struct oae_frame g = *f;
 
-	if (f->length > e->link.mtu - OAE_HDR_LEN || (f->length && !probes))
+	if (f->length > e->link.mtu.here - OAE_HDR_LEN || (f->length && !probes))
 		fuzz_breach("ASK for %u with %u bytes", f->seq, f->length);
 	g.payload_hash = oae_slice_hash(zeros, f->length, 0);
 	check_good(&g, zeros, f->length);
@@ -807,10 +807,10 @@ static void check_timer(const struct end *e)
 {
 	const struct oae_link *l = &e->link;
 	const struct oae_lane *n = oae_first_lane(l);
-	u64 asks = e->latest + asks_in(e, oae_link_pto(l), l->asks);
-	u64 reflects = e->latest + asks_in(e, 2 * oae_link_pto(l), l->reflects);
+	u64 asks = e->latest + asks_in(e, oae_link_pto(l), l->timer.asks);
+	u64 reflects = e->latest + asks_in(e, 2 * oae_link_pto(l), l->timer.reflects);
 
-	if (!e->timer_at || e->timer_at != l->timer_at)
+	if (!e->timer_at || e->timer_at != l->timer.at)
 		fuzz_breach("no timer, or another");
 	if (!l->close_sent && e->timer_at > e->latest + TIMER_FAR)
 		fuzz_breach("the timer is far away");
@@ -821,8 +821,8 @@ static void check_timer(const struct end *e)
 		fuzz_breach("offered, and no timer for it");
 	if (l->nheld && oae_hold_stalled(l) && e->timer_at > reflects)
 		fuzz_breach("held, and no timer for it");
-	if ((l->nparked || (l->said_blocked && !l->await_done)) && e->timer_at > l->park_at &&
-	    e->timer_at > e->latest + 1)
+	if ((l->nparked || (l->credit.said_blocked && !l->await_done)) &&
+	    e->timer_at > l->park_at && e->timer_at > e->latest + 1)
 		fuzz_breach("parked, or blocked, and no timer for it");
 	if (l->half.state == OAE_HALF_WAITING &&
 	    e->timer_at > l->swaps->again_at && e->timer_at > e->latest + 1)
@@ -838,8 +838,8 @@ static void check_window(const struct end *e)
 
 	if (l->state != OAE_OPEN)
 		return;
-	if (!l->cwnd || l->cwnd > OAE_WINDOW_MAX * OAE_MAX_SLICES)
-		fuzz_breach("%u frames may be under way", l->cwnd);
+	if (!l->cong.cwnd || l->cong.cwnd > OAE_WINDOW_MAX * OAE_MAX_SLICES)
+		fuzz_breach("%u frames may be under way", l->cong.cwnd);
 }
 
 /**

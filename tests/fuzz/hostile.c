@@ -54,7 +54,7 @@ static u32 src_ltag(struct hostile *h, const struct end *e, unsigned int how)
 	case 3:
 		return e->link.ltag;
 	default:
-		return e->link.peer_ltag ? e->link.peer_ltag : h->ltag;
+		return e->link.peer.ltag ? e->link.peer.ltag : h->ltag;
 	}
 }
 
@@ -106,7 +106,7 @@ static void sync_body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 
 	if (BITS(how, 0, 2) == 1)
 		h->inc++;
-	incs[0] = l->peer_inc ? l->peer_inc : h->inc;
+	incs[0] = l->peer.inc ? l->peer.inc : h->inc;
 	incs[1] = h->inc;
 	f->sync.inc = incs[BITS(how, 0, 2)];
 	f->sync.peer_inc = peer_incs[BITS(how, 2, 2)];
@@ -199,9 +199,9 @@ static void body(struct hostile *h, const struct end *e, u8 how, u8 raw,
 /* The number of a question, or what an answer says of them; true or not. */
 static void numbers(const struct oae_link *l, u8 how, u8 raw, struct oae_frame *f)
 {
-	u32 next = l->heard_pn + 1;
+	u32 next = l->number.heard + 1;
 	const u32 pns[] = { next, next - 1, next - 2, near(next, 3, raw) };
-	const u32 acks[] = { l->pn, l->pn + 1, 0, near(l->pn, 3, raw) };
+	const u32 acks[] = { l->number.sent, l->number.sent + 1, 0, near(l->number.sent, 3, raw) };
 
 	if (oae_is_question(f->opcode)) {
 		f->pn = pns[BITS(how, 5, 2)];
@@ -220,7 +220,7 @@ static void numbers(const struct oae_link *l, u8 how, u8 raw, struct oae_frame *
 /* All, nothing, something; or just what the end has charged, or less than that. */
 static u16 grant(const struct oae_link *l, u8 opcode, unsigned int how)
 {
-	u16 charged = l->charged / OAE_GRANT_UNIT;
+	u16 charged = l->credit.charged / OAE_GRANT_UNIT;
 	const u16 values[] = { 0xffff, 0, 4, charged, charged + 4, charged - 1, 1, 0xffff };
 
 	if (opcode == OAE_HELLO || opcode == OAE_NOLINK || opcode == OAE_PATH)

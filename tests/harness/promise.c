@@ -88,9 +88,9 @@ struct h_tx *h_offers(struct h_event *ev, const struct oae_send *s)
 			h_fail(ev, id, "G2: half # is offered while it is lent");
 	} else if (!tx->offered) {
 		tx->offered = true;
-		tx->offered_to = ev->end->link.peer_inc;
+		tx->offered_to = ev->end->link.peer.inc;
 	} else if (tx->flags & OAE_POST_EXPRESS &&
-		   tx->offered_to != ev->end->link.peer_inc) {
+		   tx->offered_to != ev->end->link.peer.inc) {
 		h_fail(ev, id, "G1: express # offered to another incarnation");
 	}
 	return tx;
@@ -117,7 +117,7 @@ void h_lends(struct h_event *ev, const struct oae_send *s)
 		if (n != tx->len)
 			h_fail(ev, id, "a REFLECT with too much or too little of half #");
 		tx->lent = true;
-		tx->offered_to = ev->end->link.peer_inc;
+		tx->offered_to = ev->end->link.peer.inc;
 		break;
 	case OAE_VERB:
 		ev->seq = s->frame.seq;
@@ -162,7 +162,7 @@ static void committed(struct h_event *ev, struct h_tx *tx, h_id id)
 	if (!tx->delivered)
 		e->undelivered[e->nundelivered++] = id;
 	/* Reflected by an incarnation that has died since. */
-	if (!tx->delivered && !knows_peer(ev, e->link.peer_inc)) {
+	if (!tx->delivered && !knows_peer(ev, e->link.peer.inc)) {
 		excuse(ev, tx);
 		e->owes_unconfirmed++;
 	}
@@ -541,11 +541,11 @@ static void check_kinds(struct h_event *ev)
 		h_fail(ev, id, "half # is offered, and is not what is offered, or the other way");
 	if (l->state == OAE_OPEN && !ev->anything &&
 	    l->half.state == OAE_HALF_POSTED && !l->closing &&
-	    !l->peer_closing && !l->settle_until && parked(l))
+	    !l->peer.closing && !l->settle_until && parked(l))
 		h_fail(ev, id, "G4: half # waits for what is parked");
 	if (l->state == OAE_OPEN && !ev->anything && !l->settle_until &&
 	    !l->nlanes &&
-	    (l->half.state == OAE_HALF_POSTED || (l->next_valid && !l->said_blocked)))
+	    (l->half.state == OAE_HALF_POSTED || (l->next_valid && !l->credit.said_blocked)))
 		h_fail(ev, id, "G4: what waits is not offered");
 	/*
 	 * The numbers that were given end before the half is offered: nothing takes their place.
@@ -620,9 +620,9 @@ static void check_credit(struct h_event *ev)
 	const struct oae_hold *h;
 	unsigned int some = 0;
 
-	for (seq = l->peer_rx; l->state == OAE_OPEN && seq != l->tx + l->given;)
+	for (seq = l->peer.rx; l->state == OAE_OPEN && seq != l->tx + l->given;)
 		charged += *h_cost(l, ++seq);
-	if (l->state == OAE_OPEN && charged != l->charged)
+	if (l->state == OAE_OPEN && charged != l->credit.charged)
 		h_fail(ev, 0, "the link has miscounted what it charges");
 	for (i = 1; i <= (l->pair ? l->npairs : 1u); i++) {
 		h = oae_hold_of(l, l->rx + i);
@@ -632,17 +632,17 @@ static void check_credit(struct h_event *ev)
 		gathered += cost;
 		some += !!cost;
 	}
-	if (gathered != l->gathered)
+	if (gathered != l->credit.gathered)
 		h_fail(ev, 0, "the link has miscounted what it gathers");
-	if (gathered > l->granted && some > 1)
+	if (gathered > l->credit.granted && some > 1)
 		h_fail(ev, 0, "G6: more is gathered than was granted");
 }
 
 /* Are both links OPEN, and do both name this run? */
 static bool one_run(const struct oae_link *a, const struct oae_link *b)
 {
-	return a->state == OAE_OPEN && b->state == OAE_OPEN && a->ltag == b->peer_ltag &&
-	       b->ltag == a->peer_ltag;
+	return a->state == OAE_OPEN && b->state == OAE_OPEN && a->ltag == b->peer.ltag &&
+	       b->ltag == a->peer.ltag;
 }
 
 /**
@@ -659,7 +659,7 @@ void h_check(struct h_event *ev)
 	/* One content may cost more than what is granted. */
 	if (ev->rcvbuf && e->unread > ev->rcvbuf + 1)
 		h_fail(ev, 0, "G6: more unread than there is room for");
-	if (e->tag && (l->state == OAE_CLOSED || !e->timer_at || !l->timer_at))
+	if (e->tag && (l->state == OAE_CLOSED || !e->timer_at || !l->timer.at))
 		h_fail(ev, 0, "a tag without a timer, or closed");
 	if (e->tag && (!l->ltag || !l->inc))
 		h_fail(ev, 0, "a tag without an ltag, or without an incarnation");

@@ -153,9 +153,10 @@ class Target(OneCable):
             self.assertEqual(self.a.tags(), [])
 
     def test_while_closing(self):
-        """Written while its link is closing, it opens that again once it is closed."""
+        """Written while its link is closing, it opens that again once it is closed: unless the
+        target is given up, or that link closed once more, meanwhile."""
         self.addCleanup(self.b.knob, "drop_pct", 0)
-        for n, again in ((1, False), (2, True)):
+        for n, then in enumerate(("none", "close", "open"), 1):
             self.a.knob("target", self.cable.mac_b)
             self.is_in("OPEN")
             self.is_in("OPEN", self.b)
@@ -163,13 +164,15 @@ class Target(OneCable):
             self.a.knob("target", 0)
             self.is_in("CLOSE_SENT")
             self.a.knob("target", self.cable.mac_b)
-            if not again:
+            if then == "none":
                 self.a.knob("target", 0)
+            elif then == "close":
+                self.a.close_tag(self.cable.mac_b)
             self.assertEqual(self.a.tag()["state"], "CLOSE_SENT")
             self.b.knob("drop_pct", 0)
             wait_for(lambda n=n: self.moved("note_gone") == [n], "it to be closed")
-            if not again:
-                self.assertEqual(self.a.tags(), [])
+            if then != "open":
+                self.assertEqual(self.a.tags(), [], then)
         self.is_in("OPEN")
         self.is_in("OPEN", self.b)
 

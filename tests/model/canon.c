@@ -253,8 +253,8 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 
 	l->paths = true;
 	l->heard.paths = l->heard.mtu;
-	l->peer_paths = l->peer_mtu;
-	l->by_inc = l->peer_paths;
+	l->peer.paths = l->mtu.there;
+	l->by_inc = l->peer.paths;
 	pe->begun = *in & 1;
 	pe->ps.used = *in >> 1 & 3;
 	l->syncs = *in >> 4 & 3;
@@ -267,7 +267,7 @@ static const u8 *unpack_paths(const struct m_world *w, struct m_end *e, const u8
 	memset(&pe->ps.count, 0, sizeof(pe->ps.count));
 	pe->ps.inc = l->inc;
 	pe->ps.down = l->down;
-	pe->ps.peer_inc = l->peer_inc;
+	pe->ps.peer_inc = l->peer.inc;
 	for (i = 0; i < w->sc->lines; i++, in += LINE_BYTES) {
 		struct oae_path *p = &pe->ps.path[i];
 
@@ -353,7 +353,7 @@ static u8 *pack_window(const struct m_world *w, const struct m_end *e, u8 *out)
 	*out++ = (l->pair ? 1 : 0) | l->lacking << 1 | l->more << 2 | l->nlanes << 4;
 	*out++ = l->given | l->naside << 4;
 	*out++ = l->window | l->win << 3 | (l->heard.window & 7) << 6;
-	*out++ = (u8)(l->peer_rx - l->tx);
+	*out++ = (u8)(l->peer.rx - l->tx);
 	*out++ = (u8)(l->done_seq - l->tx);
 	*out++ = (l->heard.window >> 2) << 7;
 	k = l->last_express && last->digest ? m_digest(last->digest) : 0;
@@ -381,24 +381,25 @@ static u8 *pack_end(struct naming *s, const struct m_world *w,
 	if (!e->tag)
 		return out;
 	*out++ = name_ltag(s, who, l->ltag);
-	*out++ = name_ltag(s, !who, l->peer_ltag);
+	*out++ = name_ltag(s, !who, l->peer.ltag);
 	*out++ = name_inc(s, who, l->inc);
-	*out++ = name_inc(s, !who, l->peer_inc);
+	*out++ = name_inc(s, !who, l->peer.inc);
 	*out++ = name_inc(s, !who, l->heard.inc);
-	*out++ = mtu_code(l->heard.mtu) | mtu_code(l->mtu) << 2 |
-		 mtu_code(l->peer_mtu) << 4 | mtu_code(l->most ? l->most + OAE_HDR_LEN : 0) << 6;
+	*out++ = mtu_code(l->heard.mtu) | mtu_code(l->mtu.here) << 2 |
+		 mtu_code(l->mtu.there) << 4 |
+		 mtu_code(l->mtu.most ? l->mtu.most + OAE_HDR_LEN : 0) << 6;
 	*out++ = l->tx - start;
 	*out++ = l->rx - start;
 	*out++ = l->state | l->down << 2 | l->closing << 3 |
-		 l->close_sent << 4 | l->peer_closing << 6;
+		 l->close_sent << 4 | l->peer.closing << 6;
 	*out++ = l->await_done | l->last_express << 1 | l->ready_due << 2 |
 		 !!l->asked_at << 3 | !!l->settle_until << 4 | l->wanted << 5 |
-		 (l->pmtu ? 1 : 0) << 6 | !!l->too_long_at << 7;
+		 (l->mtu.path ? 1 : 0) << 6 | !!l->mtu.too_long_at << 7;
 	*out++ = (l->next_valid ? (uintptr_t)l->next.handle : 0) |
 		 (uintptr_t)l->swaps->half.handle << 4;
 	*out++ = l->half.state | l->half.crossed << 3 | l->half.turn << 4 |
 		 !!l->swaps->cancelled << 5 | l->unseen << 6;
-	*out++ = l->asks;
+	*out++ = l->timer.asks;
 	out = pack_window(w, e, out);
 	if (w->sc->lines)
 		out = pack_paths(s, w, who, out);
@@ -495,7 +496,7 @@ static const u8 *unpack_window(struct m_world *w, unsigned int who, const u8 *in
 	l->window = in[2] & 7;
 	l->win = in[2] >> 3 & 7;
 	l->heard.window = in[2] >> 6 | in[5] >> 7 << 2;
-	l->peer_rx = l->tx + (s32)(int8_t)in[3];
+	l->peer.rx = l->tx + (s32)(int8_t)in[3];
 	l->done_seq = l->tx + (s32)(int8_t)in[4];
 	last = in[6] | in[7] << 8;
 	first = in[8];
@@ -522,18 +523,18 @@ static void unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	u32 start = w->sc->start;
 
 	l->ltag = ltag_named(*in++);
-	l->peer_ltag = ltag_named(*in++);
+	l->peer.ltag = ltag_named(*in++);
 	l->inc = *in++;
-	l->peer_inc = *in++;
+	l->peer.inc = *in++;
 	l->heard.inc = *in++;
 	l->heard.mtu = mtu_coded(*in & 3);
 	l->heard.max_len = l->heard.mtu ? l->cfg->max_len : 0;
 	l->heard.start = l->heard.mtu ? start : 0;
-	l->mtu = mtu_coded(*in >> 2 & 3);
-	l->peer_mtu = mtu_coded(*in >> 4 & 3);
-	l->most = mtu_coded(*in++ >> 6);
-	l->most -= l->most ? OAE_HDR_LEN : 0;
-	l->peer_max_len = l->peer_mtu ? l->cfg->max_len : 0;
+	l->mtu.here = mtu_coded(*in >> 2 & 3);
+	l->mtu.there = mtu_coded(*in >> 4 & 3);
+	l->mtu.most = mtu_coded(*in++ >> 6);
+	l->mtu.most -= l->mtu.most ? OAE_HDR_LEN : 0;
+	l->peer.max_len = l->mtu.there ? l->cfg->max_len : 0;
 	l->tx = start + (s32)(int8_t)*in++;
 	l->rx = start + (s32)(int8_t)*in++;
 	l->run_tx = l->tx;
@@ -542,15 +543,15 @@ static void unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->down = *in >> 2 & 1;
 	l->closing = *in >> 3 & 1;
 	l->close_sent = *in >> 4 & 3;
-	l->peer_closing = *in++ >> 6;
+	l->peer.closing = *in++ >> 6;
 	l->await_done = *in & 1;
 	l->last_express = *in >> 1 & 1;
 	l->ready_due = *in >> 2 & 1;
 	l->asked_at = *in >> 3 & 1 ? M_NOW : 0;
 	l->settle_until = *in >> 4 & 1;
 	l->wanted = *in >> 5 & 1;
-	l->pmtu = *in >> 6 & 1 ? M_MTU_NARROW : 0;
-	l->too_long_at = *in++ >> 7 ? M_NOW : 0;
+	l->mtu.path = *in >> 6 & 1 ? M_MTU_NARROW : 0;
+	l->mtu.too_long_at = *in++ >> 7 ? M_NOW : 0;
 	l->next_valid = *in & 15;
 	if (l->next_valid)
 		m_fill_post(w, *in & 15, &l->next);
@@ -562,7 +563,7 @@ static void unpack_link(struct m_world *w, unsigned int who, const u8 *in)
 	l->half.turn = *in >> 4 & 1;
 	l->swaps->cancelled = *in >> 5 & 1 ? OAE_E_SIGNAL : 0;
 	l->unseen = *in++ >> 6 & 1;
-	l->asks = *in++;
+	l->timer.asks = *in++;
 	in = unpack_window(w, who, in);
 	if (w->sc->lines)
 		in = unpack_paths(w, e, in);

@@ -117,7 +117,7 @@ static void a_half(struct m_world *w, unsigned int who, const struct part *p,
 	}
 	l->half.state = OAE_HALF_LENT;
 	tx->lent = true;
-	tx->offered_to = l->peer_inc;
+	tx->offered_to = l->peer.inc;
 	tx->unwanted = p->unwanted;
 	l->swaps->cancelled = p->unwanted ? OAE_E_SIGNAL : 0;
 	/* The other end has committed what is held, and so has taken this. */
@@ -192,34 +192,34 @@ static void an_end(struct m_world *w, unsigned int who, const struct part *p)
 	e->tag = true;
 	l->state = OAE_SYNC_SENT + p->state;
 	l->ltag = 10 + who;
-	l->peer_ltag = some_ltag(p->peer_ltag, 10 + !who, !who);
+	l->peer.ltag = some_ltag(p->peer_ltag, 10 + !who, !who);
 	l->inc = 20 + who;
-	l->peer_inc = some_ltag(p->peer_inc, 20 + !who, !who);
+	l->peer.inc = some_ltag(p->peer_inc, 20 + !who, !who);
 	l->heard.inc = some_ltag(p->heard, 20 + !who, !who);
 	l->heard.mtu = M_MTU_WIDE;
 	l->heard.max_len = l->cfg->max_len;
-	l->peer_mtu = M_MTU_WIDE;
-	l->peer_max_len = l->cfg->max_len;
+	l->mtu.there = M_MTU_WIDE;
+	l->peer.max_len = l->cfg->max_len;
 	l->tx = p->tx;
 	l->rx = p->rx;
-	l->peer_rx = l->tx - !p->confirmed;
+	l->peer.rx = l->tx - !p->confirmed;
 	l->await_done = p->await_done;
 	l->last_express = p->last_express;
 	l->closing = p->closing;
 	l->close_sent = p->close_sent;
-	l->peer_closing = p->peer_closing;
+	l->peer.closing = p->peer_closing;
 	l->down = p->down;
 	l->asked_at = p->asked || p->state != 2;
 	l->ready_due = p->ready_due;
-	l->asks = p->asks;
-	l->reflects = p->reflects;
+	l->timer.asks = p->asks;
+	l->timer.reflects = p->reflects;
 	l->half.turn = p->turn;
 	if (p->offer) {
 		w->tx[id - 1].kind = offers[p->offer].kind;
 		w->tx[id - 1].flags = offers[p->offer].flags;
 		w->tx[id - 1].at_link = true;
 		w->tx[id - 1].offered = offers[p->offer].kind != OAE_SWAP;
-		w->tx[id - 1].offered_to = l->peer_inc;
+		w->tx[id - 1].offered_to = l->peer.inc;
 		m_fill_post(w, id, &l->offer.p);
 		l->offer.state = offers[p->offer].state;
 		l->offer.again = true;

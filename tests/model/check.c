@@ -105,7 +105,7 @@ h_id h_answer(struct h_event *ev, struct h_tx *tx, h_id id)
 		return m->reply;
 	tx->other = m->reply;
 	/* It is held until this is heard there, and the answer stays what it is. */
-	if (!w->arbitrary && p->tag && p->link.inc == ev->end->link.peer_inc &&
+	if (!w->arbitrary && p->tag && p->link.inc == ev->end->link.peer.inc &&
 	    (!(p->computed >> lane & 1) || p->answer[lane] + 1 != m->reply ||
 	     M_PIECE_ID(p->slot[lane][0]) != id))
 		m_fail(w, id, "G2: the answer is not about the word as it is");

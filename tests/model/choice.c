@@ -149,7 +149,7 @@ static bool may_be_old(const struct m_world *w, unsigned int to, const struct m_
 	if (f->opcode != OAE_ACK && (f->opcode != OAE_REFUSE || f->reason > OAE_R_CONFLICT))
 		return false;
 	return w->end[to].tag && l->state == OAE_OPEN && f->dst == l->ltag &&
-	       f->src == l->peer_ltag && f->seq - l->tx - 1 < l->given &&
+	       f->src == l->peer.ltag && f->seq - l->tx - 1 < l->given &&
 	       n->state == OAE_OFFER_OUT && n->p.kind == f->kind;
 }
 
@@ -170,19 +170,19 @@ static unsigned int timers(const struct m_world *w, unsigned int who, u16 *acts)
 		acts[n++] = M_ACT(M_STALL, who, 0);
 	if (w->cut && l->state == OAE_OPEN && !m_short(l))
 		acts[n++] = M_ACT(M_FOUND, who, 0);
-	if (l->state == OAE_OPEN && l->pmtu)
+	if (l->state == OAE_OPEN && l->mtu.path)
 		acts[n++] = M_ACT(M_FOUND, who, 1);
-	if (l->too_long_at)
+	if (l->mtu.too_long_at)
 		acts[n++] = M_ACT(M_WAITED, who, 0);
 	/* Long before an end probes, it has seen no progress. */
-	if (frozen(l) || m_close_out(l) || l->peer_closing || w->sc->probe ||
+	if (frozen(l) || m_close_out(l) || l->peer.closing || w->sc->probe ||
 	    (w->sc->ways && !may_stall(l)))
 		acts[n++] = M_ACT(M_AGAIN, who, 0);
-	if ((w->sc->dead && (l->asked_at || l->asks)) || (w->sc->ways && m_way_late(l)))
+	if ((w->sc->dead && (l->asked_at || l->timer.asks)) || (w->sc->ways && m_way_late(l)))
 		acts[n++] = M_ACT(M_DEAD, who, 0);
 	if (frozen(l) && l->down && (w->sc->dead || !w->sc->lines))
 		acts[n++] = M_ACT(M_FORGET, who, 0);
-	if (l->nparked || (l->said_blocked && !l->await_done))
+	if (l->nparked || (l->credit.said_blocked && !l->await_done))
 		acts[n++] = M_ACT(M_RETRY, who, 0);
 	if (l->half.state == OAE_HALF_WAITING)
 		acts[n++] = M_ACT(M_RETRY_HALF, who, 0);
@@ -254,8 +254,8 @@ bool m_same_run(const struct m_world *w)
 
 	return w->end[A].tag && w->end[B].tag &&
 	       oae_link_state(a) == OAE_OPEN && oae_link_state(b) == OAE_OPEN &&
-	       a->ltag == b->peer_ltag && b->ltag == a->peer_ltag &&
-	       a->inc == b->peer_inc && b->inc == a->peer_inc;
+	       a->ltag == b->peer.ltag && b->ltag == a->peer.ltag &&
+	       a->inc == b->peer.inc && b->inc == a->peer.inc;
 }
 
 /**
@@ -366,7 +366,7 @@ static int waits(const struct m_world *w, unsigned int who)
 {
 	const struct m_end *e = &w->end[who];
 
-	return e->tag && e->link.too_long_at ? M_WAITED : -1;
+	return e->tag && e->link.mtu.too_long_at ? M_WAITED : -1;
 }
 
 static int stalls(const struct m_world *w, unsigned int who)
@@ -397,11 +397,11 @@ static int doubts(const struct m_world *w, unsigned int who)
 		return -1;
 	/* Once it is down it believes whoever asks. */
 	if (frozen(l) && !l->down &&
-	    (!w->end[!who].tag || l->peer_inc != p->inc))
+	    (!w->end[!who].tag || l->peer.inc != p->inc))
 		return l->syncs >= 2 ? M_DEAD : M_AGAIN;
 	if (!w->end[!who].tag || l->state != OAE_OPEN ||
-	    m_close_out(l) || (!m_close_out(p) && l->peer_inc == p->inc) ||
-	    (l->peer_ltag == p->ltag && p->peer_ltag == l->ltag))
+	    m_close_out(l) || (!m_close_out(p) && l->peer.inc == p->inc) ||
+	    (l->peer.ltag == p->ltag && p->peer.ltag == l->ltag))
 		return -1;
 	return l->asked_at ? M_DEAD : M_AGAIN;
 }
@@ -439,7 +439,7 @@ static int reopens(const struct m_world *w, unsigned int who)
 {
 	const struct oae_link *l = &w->end[who].link, *p = &w->end[!who].link;
 
-	return w->end[who].tag && l->state == OAE_OPEN && l->peer_closing && !m_close_out(l) &&
+	return w->end[who].tag && l->state == OAE_OPEN && l->peer.closing && !m_close_out(l) &&
 	       !(w->end[!who].tag && m_close_out(p)) ? M_AGAIN : -1;
 }
 
@@ -448,7 +448,7 @@ static int retries(const struct m_world *w, unsigned int who)
 	const struct m_end *e = &w->end[who];
 	const struct oae_link *l = &e->link;
 
-	return e->tag && (l->nparked || (l->said_blocked && !l->await_done)) ? M_RETRY : -1;
+	return e->tag && (l->nparked || (l->credit.said_blocked && !l->await_done)) ? M_RETRY : -1;
 }
 
 /* A half that nobody has one for may wait for ever. */

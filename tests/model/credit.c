@@ -24,29 +24,29 @@ void m_credit_reduce(const struct m_scenario *sc, struct oae_link *l)
 	unsigned int i;
 
 	if (sc->rcvbuf)
-		for (i = 0; l->peer_rx + i != last; i++)
-			cost[i] = *h_cost(l, l->peer_rx + i + 1);
+		for (i = 0; l->peer.rx + i != last; i++)
+			cost[i] = *h_cost(l, l->peer.rx + i + 1);
 	if (!m_windows(sc))
 		l->base = 0;
 	memset(l->cost, 0, sizeof(l->cost));
 	for (i = 0; i < l->npairs; i++)
 		memset(l->pair[i]->cost, 0, sizeof(l->pair[i]->cost));
-	l->charged = 0;
-	for (i = 0; l->peer_rx + i != last; i++) {
-		*h_cost(l, l->peer_rx + i + 1) = cost[i];
-		l->charged += cost[i];
+	l->credit.charged = 0;
+	for (i = 0; l->peer.rx + i != last; i++) {
+		*h_cost(l, l->peer.rx + i + 1) = cost[i];
+		l->credit.charged += cost[i];
 	}
 	if (!sc->rcvbuf) {
-		l->granted = PLENTY;
-		l->grant = PLENTY;
+		l->credit.granted = PLENTY;
+		l->credit.grant = PLENTY;
 	}
 	if (l->state == OAE_OPEN)
 		return;
-	l->charged = 0;
-	l->grant = 0;
-	l->blocked = false;
-	l->said_blocked = false;
-	l->credit_due = false;
+	l->credit.charged = 0;
+	l->credit.grant = 0;
+	l->credit.blocked = false;
+	l->credit.said_blocked = false;
+	l->credit.due = false;
 }
 
 /**
@@ -78,7 +78,7 @@ void m_credit_back(struct oae_link *l, u32 n)
  */
 bool m_grants(const struct m_scenario *sc, const struct oae_link *l, const struct m_frame *f)
 {
-	return sc->rcvbuf && f->rx == l->peer_rx && f->grant * OAE_GRANT_UNIT > l->grant;
+	return sc->rcvbuf && f->rx == l->peer.rx && f->grant * OAE_GRANT_UNIT > l->credit.grant;
 }
 
 static u8 *put(u8 *out, u32 v)
@@ -105,13 +105,13 @@ u8 *m_credit_pack(const struct oae_link *l, u8 *out)
 	u32 last = l->state == OAE_OPEN ? l->tx + l->given : l->tx, seq;
 
 	memset(out, 0, M_CREDIT_BYTES);
-	for (seq = l->peer_rx; seq != last;) {
+	for (seq = l->peer.rx; seq != last;) {
 		seq++;
-		out[seq - l->peer_rx - 1] = slices_of(*h_cost((struct oae_link *)l, seq));
+		out[seq - l->peer.rx - 1] = slices_of(*h_cost((struct oae_link *)l, seq));
 	}
-	out = put(out + 2 * H_LANES, l->granted);
-	out = put(out, l->grant);
-	*out++ = l->blocked | l->said_blocked << 1 | l->credit_due << 2;
+	out = put(out + 2 * H_LANES, l->credit.granted);
+	out = put(out, l->credit.grant);
+	*out++ = l->credit.blocked | l->credit.said_blocked << 1 | l->credit.due << 2;
 	return out;
 }
 
@@ -128,30 +128,31 @@ const u8 *m_credit_unpack(const struct m_scenario *sc, struct oae_link *l, const
 	u32 last = l->state == OAE_OPEN ? l->tx + l->given : l->tx, seq, i;
 	const struct oae_hold *h;
 
-	l->gathered = 0;
+	l->credit.gathered = 0;
 	for (i = 1; i <= (l->pair ? l->npairs : 1u); i++) {
 		h = oae_hold_of(l, l->rx + i);
 		if (oae_hold_begun(h) && oae_kind_is(h->kind, OAE_T_READ))
-			l->gathered += h->len + __builtin_popcountll(h->have) * OAE_SLICE_COST;
+			l->credit.gathered += h->len +
+					      __builtin_popcountll(h->have) * OAE_SLICE_COST;
 	}
-	l->charged = 0;
-	l->granted = PLENTY;
-	l->grant = l->state == OAE_OPEN ? PLENTY : 0;
+	l->credit.charged = 0;
+	l->credit.granted = PLENTY;
+	l->credit.grant = l->state == OAE_OPEN ? PLENTY : 0;
 	if (!sc->rcvbuf)
 		return in;
-	for (seq = l->peer_rx; seq != last;) {
+	for (seq = l->peer.rx; seq != last;) {
 		u32 cost = *in++;
 
 		cost = cost ? M_LEN + cost * OAE_SLICE_COST : 0;
 		*h_cost(l, ++seq) = cost;
 		if (l->state == OAE_OPEN)
-			l->charged += cost;
+			l->credit.charged += cost;
 	}
-	in += 2 * H_LANES - (last - l->peer_rx);
-	l->granted = get(in);
-	l->grant = get(in + 2);
-	l->blocked = in[4] & 1;
-	l->said_blocked = in[4] >> 1 & 1;
-	l->credit_due = in[4] >> 2 & 1;
+	in += 2 * H_LANES - (last - l->peer.rx);
+	l->credit.granted = get(in);
+	l->credit.grant = get(in + 2);
+	l->credit.blocked = in[4] & 1;
+	l->credit.said_blocked = in[4] >> 1 & 1;
+	l->credit.due = in[4] >> 2 & 1;
 	return in + 5;
 }

@@ -142,7 +142,7 @@ static void forged(struct m_world *w, unsigned int who, unsigned int old)
 /* An answer to what was asked before the last question about its number. */
 static void is_old(struct oae_link *l, const struct oae_frame *f)
 {
-	l->pn = 1;
+	l->number.sent = 1;
 	oae_lane(l, f->seq)->pn = 1;
 }
 
@@ -169,7 +169,7 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m, bool o
 	/* Too long for this port. */
 	if (e->narrow && m_frame_long(&m))
 		return;
-	known = w->end[!to].tag && w->end[!to].link.peer_inc == e->link.inc;
+	known = w->end[!to].tag && w->end[!to].link.peer.inc == e->link.inc;
 	m_event(&ev, w, to, &a);
 	ev.f = &f;
 	ev.raw = &m;
@@ -193,7 +193,7 @@ static void deliver(struct m_world *w, unsigned int to, struct m_frame m, bool o
 static void impostor(struct m_world *w, unsigned int who, u32 names)
 {
 	const struct m_end *e = &w->end[who];
-	u32 own = e->link.ltag, peer = e->link.peer_ltag;
+	u32 own = e->link.ltag, peer = e->link.peer.ltag;
 	struct m_frame f;
 
 	memset(&f, 0, sizeof(f));
@@ -206,7 +206,7 @@ static void impostor(struct m_world *w, unsigned int who, u32 names)
 	w->impostor = true;
 	deliver(w, who, f, false);
 	w->impostor = false;
-	if (e->way.via || e->link.ltag != own || e->link.peer_ltag != peer)
+	if (e->way.via || e->link.ltag != own || e->link.peer.ltag != peer)
 		m_fail(w, 0, "4.8: whoever says that it is a gateway is believed, and the peer is heard direct");
 }
 
@@ -256,17 +256,17 @@ static void take(struct m_chan *c, unsigned int i)
 static void no_answer(struct oae_link *l)
 {
 	oae_first_lane(l)->at = M_NOW - M_AGE;
-	l->moved_at = M_NOW - M_AGE;
+	l->timer.moved_at = M_NOW - M_AGE;
 	l->done_at = M_NOW - M_AGE;
-	l->answered_at = M_NOW - M_AGE;
-	l->ask_at = M_NOW - M_AGE;
+	l->timer.answered_at = M_NOW - M_AGE;
+	l->timer.ask_at = M_NOW - M_AGE;
 }
 
 /* Nothing that is held was committed, for so long that it is reflected again. */
 static void no_commit(struct oae_link *l)
 {
-	l->held_at = M_NOW - M_AGE;
-	l->reflect_at = M_NOW - M_AGE;
+	l->timer.held_at = M_NOW - M_AGE;
+	l->timer.reflect_at = M_NOW - M_AGE;
 }
 
 /* So often, and in vain. */
@@ -274,8 +274,8 @@ static void no_progress(struct oae_link *l)
 {
 	no_answer(l);
 	no_commit(l);
-	l->asks = M_VAIN;
-	l->reflects = M_VAIN;
+	l->timer.asks = M_VAIN;
+	l->timer.reflects = M_VAIN;
 }
 
 /* Let just this time be up, and have the timer look. */
@@ -290,14 +290,14 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what, unsigne
 	switch (what) {
 	case M_ASK:
 		/* By all paths, or not. */
-		l->asks = arg;
+		l->timer.asks = arg;
 		no_answer(l);
 		break;
 	case M_REFLECT:
 		no_commit(l);
 		break;
 	case M_WAITED:
-		l->too_long_at = M_NOW - M_AGE;
+		l->mtu.too_long_at = M_NOW - M_AGE;
 		break;
 	case M_STALL:
 		no_progress(l);
@@ -306,7 +306,7 @@ static void timer(struct m_world *w, unsigned int who, enum m_what what, unsigne
 		if (l->asked_at)
 			l->asked_at = M_NOW - M_AGE;
 		else
-			l->silent_at = M_NOW - M_AGE;
+			l->timer.silent_at = M_NOW - M_AGE;
 		break;
 	case M_FORGET:
 		l->down_at = M_NOW - M_AGE;
@@ -345,8 +345,8 @@ static void void_cookies(struct m_world *w, unsigned int who)
 {
 	unsigned int i;
 
-	if (w->end[!who].link.peer_ltag & M_COOKIE)
-		w->end[!who].link.peer_ltag = m_random();
+	if (w->end[!who].link.peer.ltag & M_COOKIE)
+		w->end[!who].link.peer.ltag = m_random();
 	for (i = 0; i < w->to[who].n; i++)
 		if (w->to[who].f[i].dst & M_COOKIE)
 			w->to[who].f[i].dst = 0;
@@ -460,7 +460,7 @@ static void other_event(struct m_world *w, unsigned int who, enum m_what what,
 		/* What a search finds in this weather is so, else it is a hint. */
 		if (!arg && !w->weather)
 			w->cut--;
-		if (oae_mtu_found(&e->link, arg ? e->link.mtu : M_MTU_NARROW, M_NOW, &a))
+		if (oae_mtu_found(&e->link, arg ? e->link.mtu.here : M_MTU_NARROW, M_NOW, &a))
 			oae_freeze(&e->link, OAE_N_PORT, M_NOW, &a);
 		oae_finish(&e->link, M_NOW, &a);
 		break;

@@ -227,7 +227,7 @@ static bool probes(const struct m_world *w, unsigned int who)
 	const struct m_end *e = &w->end[who], *p = &w->end[!who];
 
 	return e->tag && p->tag && oae_link_knows_paths(&e->link) &&
-	       e->link.inc == p->link.peer_inc && e->link.peer_inc == p->link.inc;
+	       e->link.inc == p->link.peer.inc && e->link.peer.inc == p->link.inc;
 }
 
 static bool may_answer(const struct m_world *w, unsigned int who, unsigned int line,
@@ -255,7 +255,7 @@ bool m_path_known(const struct m_world *w, unsigned int line)
 
 	return a->tag && b->tag && a->path.begun && b->path.begun && i != NONE && j != NONE &&
 	       a->path.ps.path[i].proven && b->path.ps.path[j].proven &&
-	       a->link.inc == b->link.peer_inc && b->link.inc == a->link.peer_inc;
+	       a->link.inc == b->link.peer.inc && b->link.inc == a->link.peer.inc;
 }
 
 /* What the peer says in a probe that it carries by a line. */
@@ -302,7 +302,7 @@ bool m_path_may(const struct m_world *w, unsigned int who, enum m_what what,
 		       oae_path_due(&e->path.ps, i, &e->link, M_NOW);
 	case M_FORGE:
 		/* Not where the peer is looked for (4.14, A new incarnation). */
-		return path && i != e->path.ps.used && e->link.peer_inc && !e->link.down;
+		return path && i != e->path.ps.used && e->link.peer.inc && !e->link.down;
 	case M_PATH_LEFT:
 		return e->tag && e->path.begun && e->path.ps.leave_at;
 	case M_PATH_BACK:
@@ -514,9 +514,9 @@ void m_check_path(struct m_world *w, unsigned int who)
 		return;
 	if (!used->there)
 		m_fail(w, 0, "4.14: the path in use is not there");
-	if (e->link.state == OAE_OPEN && e->link.mtu != used->mtu)
+	if (e->link.state == OAE_OPEN && e->link.mtu.here != used->mtu)
 		m_fail(w, 0, "4.14: an OPEN link does not know what its path carries");
-	if (e->link.pmtu != e->path.ps.path[e->path.ps.limit].pmtu ||
+	if (e->link.mtu.path != e->path.ps.path[e->path.ps.limit].pmtu ||
 	    (e->link.state == OAE_OPEN && e->path.ps.limit != e->path.ps.used))
 		m_fail(w, 0, "4.17: what is found of a path is not kept for it");
 }

@@ -52,13 +52,13 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
 		l->given = 0;
 		l->ndue = 0;
 	}
-	l->reorder = false;
-	l->recover = 0;
-	l->out_pn = 0;
-	l->undo_cwnd = 0;
-	l->cwnd = sc->parts ?: OAE_WINDOW_MAX * OAE_MAX_SLICES;
-	l->ssthresh = l->cwnd;
-	l->cwnd_acked = 0;
+	l->number.reorder = false;
+	l->cong.recover = 0;
+	l->cong.out = 0;
+	l->cong.undo = 0;
+	l->cong.cwnd = sc->parts ?: OAE_WINDOW_MAX * OAE_MAX_SLICES;
+	l->cong.ssthresh = l->cong.cwnd;
+	l->cong.acked = 0;
 	/* What is in their place has a place of its own now. */
 	if (l->pair) {
 		memset(&l->offer, 0, sizeof(l->offer));
@@ -80,19 +80,19 @@ static void reduce_window(const struct m_scenario *sc, struct oae_link *l)
  */
 static void reduce_length(const struct m_scenario *sc, struct oae_link *l)
 {
-	l->search = 0;
-	memset(l->search_pn, 0, sizeof(l->search_pn));
-	l->search_tries = 0;
-	l->longs = 0;
-	l->too_long = false;
-	l->pmtu_at = M_NOW;
+	l->mtu.search = 0;
+	memset(l->mtu.search_pn, 0, sizeof(l->mtu.search_pn));
+	l->mtu.tries = 0;
+	l->mtu.longs = 0;
+	l->mtu.too_long = false;
+	l->mtu.path_at = M_NOW;
 	if (!m_too_long(sc))
-		l->too_long_at = 0;
-	else if (l->too_long_at)
-		l->too_long_at = M_NOW - l->too_long_at < l->cfg->dead ? M_NOW : 0;
+		l->mtu.too_long_at = 0;
+	else if (l->mtu.too_long_at)
+		l->mtu.too_long_at = M_NOW - l->mtu.too_long_at < l->cfg->dead ? M_NOW : 0;
 	/* A message is only cut. */
 	if (!m_too_long(sc))
-		l->most = oae_link_slice_max(l);
+		l->mtu.most = oae_link_slice_max(l);
 }
 
 /**
@@ -102,7 +102,7 @@ static void reduce_length(const struct m_scenario *sc, struct oae_link *l)
  */
 void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 {
-	l->timer_at = M_NOW + 1;
+	l->timer.at = M_NOW + 1;
 	l->heard_at = M_NOW;
 	l->active_at = M_NOW;
 	if (!sc->ways || !m_way_late(l))
@@ -117,29 +117,29 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	l->hold.at = M_NOW;
 	l->swaps->again_at = M_NOW + M_AGE;
 	/* Where there are lines, each answer has heard something new. */
-	l->pn = 0;
-	l->acked = sc->lines ? ~0U : 0;
-	l->heard_pn = 0;
-	l->heard_map = 0;
-	l->srtt = 0;
-	l->rtt_guessed = false;
-	l->rttvar = 0;
-	memset(&l->longest, 0, sizeof(l->longest));
+	l->number.sent = 0;
+	l->number.acked = sc->lines ? ~0U : 0;
+	l->number.heard = 0;
+	l->number.map = 0;
+	l->rtt.srtt = 0;
+	l->rtt.guessed = false;
+	l->rtt.rttvar = 0;
+	memset(l->rtt.longest, 0, sizeof(l->rtt.longest));
 	l->backoff = 0;
 	l->settle_until = l->settle_until ? M_NOW + M_AGE : 0;
 	l->firm = l->rx;
 	l->run_tx = l->tx;
 	l->run_rx = l->rx;
 	reduce_length(sc, l);
-	l->moved_at = M_NOW;
-	l->grown_at = M_NOW;
-	l->answered_at = M_NOW;
-	l->ask_at = M_NOW;
-	l->silent_at = 0;
-	l->held_at = M_NOW;
-	l->reflect_at = M_NOW;
-	l->stuck_at = M_NOW;
-	l->stuck = 0;
+	l->timer.moved_at = M_NOW;
+	l->timer.grown_at = M_NOW;
+	l->timer.answered_at = M_NOW;
+	l->timer.ask_at = M_NOW;
+	l->timer.silent_at = 0;
+	l->timer.held_at = M_NOW;
+	l->timer.reflect_at = M_NOW;
+	l->timer.stuck_at = M_NOW;
+	l->timer.stuck = 0;
 	l->waits_at = M_NOW;
 	l->swaps->posted_at = M_NOW;
 	/* A note tells them apart, nothing else. */
@@ -164,7 +164,7 @@ void m_reduce_link(const struct m_scenario *sc, struct oae_link *l)
 	/* All that is offered fits either way. */
 	if (sc->ways) {
 		l->heard.mtu = l->heard.mtu ? M_MTU_WIDE : 0;
-		l->peer_mtu = l->peer_mtu ? M_MTU_WIDE : 0;
+		l->mtu.there = l->mtu.there ? M_MTU_WIDE : 0;
 	}
 }
 
@@ -177,7 +177,7 @@ static void reduce_way(struct m_end *e)
 	a.nops = 0;
 	a.nsends = 0;
 	m_way_refresh(&v, &a);
-	if (v.way.via == e->way.via && v.link.mtu == e->link.mtu)
+	if (v.way.via == e->way.via && v.link.mtu.here == e->link.mtu.here)
 		e->way.gen = e->gw.gen;
 }
 
@@ -187,8 +187,8 @@ static void reduce_way(struct m_end *e)
  */
 static void reduce_timer(struct oae_link *l)
 {
-	l->asks = m_awaits(l) && l->asks > 1 ? 2 : 0;
-	l->reflects = 0;
+	l->timer.asks = m_awaits(l) && l->timer.asks > 1 ? 2 : 0;
+	l->timer.reflects = 0;
 }
 
 /* May an end still learn this ltag of its peer? */
@@ -229,7 +229,7 @@ static bool leans(const struct m_world *w)
 static bool of_run(const struct m_end *e, const struct m_frame *f)
 {
 	return e->tag && e->link.state == OAE_OPEN && f->dst == e->link.ltag &&
-	       f->src == e->link.peer_ltag;
+	       f->src == e->link.peer.ltag;
 }
 
 /* An OFFER of a number, or of a content, that is over; or an ASK. */
@@ -287,7 +287,7 @@ static bool all_said(const struct m_scenario *sc, const struct oae_link *l,
 	case OAE_READY:
 		return false;
 	case OAE_SYNC_ACK:
-		return f->inc == l->peer_inc && f->peer_inc == l->inc;
+		return f->inc == l->peer.inc && f->peer_inc == l->inc;
 	case OAE_DONE:
 		return !sc->rcvbuf;
 	default:
@@ -300,7 +300,7 @@ static bool counts(const struct m_world *w, const struct oae_link *l,
 		   const struct m_frame *f)
 {
 	return oae_dist(l->rx, f->tx) >= !l->unseen ||
-	       oae_dist(l->peer_rx, f->rx) > 0 || w->sc->most || m_grants(w->sc, l, f) ||
+	       oae_dist(l->peer.rx, f->rx) > 0 || w->sc->most || m_grants(w->sc, l, f) ||
 	       asks(w, l);
 }
 
@@ -326,8 +326,8 @@ bool m_spent(const struct m_world *w, unsigned int to, const struct m_frame *f)
 	/* Of an answer to a probe an OPEN end learns another ltag, or its counters. */
 	if ((f->opcode == OAE_SYNC_CHK || f->opcode == OAE_SYNC_ACK) &&
 	    l->state == OAE_OPEN && f->dst == l->ltag &&
-	    (f->opcode == OAE_SYNC_CHK || f->src != l->peer_ltag))
-		return f->src == l->peer_ltag || !asks(w, l);
+	    (f->opcode == OAE_SYNC_CHK || f->src != l->peer.ltag))
+		return f->src == l->peer.ltag || !asks(w, l);
 	if (of_run(e, f))
 		return all_said(w->sc, l, f) && !counts(w, l, f);
 	if (f->opcode < OAE_OFFER || f->opcode == OAE_CLOSE ||
@@ -344,15 +344,15 @@ static void reduce_committed(const struct oae_link *l, struct m_frame *f)
 		.opcode = OAE_REFLECT, .src = f->src, .dst = f->dst, .seq = l->tx,
 		.tx = f->tx, .rx = f->rx, .grant = f->grant,
 	};
-	if (oae_dist(l->peer_rx, f->rx) < 0)
-		f->rx = oae_dist(l->peer_rx, l->tx) > 0 ? l->peer_rx : l->tx - 1;
+	if (oae_dist(l->peer.rx, f->rx) < 0)
+		f->rx = oae_dist(l->peer.rx, l->tx) > 0 ? l->peer.rx : l->tx - 1;
 }
 
 /* Of a frame of this run, only what is new of its counters is looked at. */
 static void reduce_counters(const struct m_scenario *sc, const struct oae_link *l,
 			    struct m_frame *f)
 {
-	if (!m_grants(sc, l, f) && oae_dist(l->peer_rx, f->rx) <= 0)
+	if (!m_grants(sc, l, f) && oae_dist(l->peer.rx, f->rx) <= 0)
 		f->grant = sc->rcvbuf ? 0 : M_PLENTY;
 	if (oae_dist(l->rx, f->tx) < 0)
 		f->tx = l->rx - l->unseen;
@@ -360,8 +360,8 @@ static void reduce_counters(const struct m_scenario *sc, const struct oae_link *
 		reduce_committed(l, f);
 		return;
 	}
-	if (!sc->most && oae_dist(l->peer_rx, f->rx) < 0)
-		f->rx = l->peer_rx;
+	if (!sc->most && oae_dist(l->peer.rx, f->rx) < 0)
+		f->rx = l->peer.rx;
 	if (all_said(sc, l, f))
 		*f = (struct m_frame){
 			.opcode = OAE_COMMIT, .src = f->src, .dst = f->dst,
@@ -373,7 +373,7 @@ static void reduce_counters(const struct m_scenario *sc, const struct oae_link *
 static bool sync_counts(const struct m_end *e, const struct m_frame *f)
 {
 	return e->tag && f->dst == e->link.ltag &&
-	       (e->link.state != OAE_OPEN || f->src == e->link.peer_ltag);
+	       (e->link.state != OAE_OPEN || f->src == e->link.peer.ltag);
 }
 
 /*
@@ -388,7 +388,7 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 	const struct m_end *e = &w->end[to], *p = &w->end[!to];
 	bool to_run = e->tag && f->dst == e->link.ltag;
 	bool from_run = p->tag && f->src == p->link.ltag;
-	bool known = to_run && (from_run || f->src == e->link.peer_ltag ||
+	bool known = to_run && (from_run || f->src == e->link.peer.ltag ||
 				learnable(&w->to[to], f->src));
 
 	if (w->sc->ways && f->mtu)
@@ -435,7 +435,7 @@ static bool reduce_frame(const struct m_world *w, unsigned int to,
 			return known;
 		f->seq = 0;
 		f->flags &= OAE_F_VIA;
-		if (f->dst != p->link.peer_ltag)
+		if (f->dst != p->link.peer.ltag)
 			f->dst = 0;
 		return from_run;
 	default:
@@ -500,14 +500,14 @@ static bool acquainted(const struct m_world *w)
 {
 	const struct m_end *a = &w->end[A], *b = &w->end[B];
 
-	return a->tag && b->tag && a->link.peer_inc == b->link.inc &&
-	       b->link.peer_inc == a->link.inc;
+	return a->tag && b->tag && a->link.peer.inc == b->link.inc &&
+	       b->link.peer.inc == a->link.inc;
 }
 
 /* Of the numbers of an end: smaller ones are under way nowhere, but in late frames. */
 static u32 numbers_over(const struct m_world *w, unsigned int from)
 {
-	u32 first = w->end[from].link.peer_rx, rx = w->end[!from].link.rx;
+	u32 first = w->end[from].link.peer.rx, rx = w->end[!from].link.rx;
 
 	if (oae_dist(first, rx) < 0)
 		first = rx;
@@ -538,7 +538,7 @@ static bool counters_are_now(const struct m_world *w, unsigned int to, const str
 		return f->inc == p->inc && f->peer_inc == l->inc;
 	if (f->src == p->ltag)
 		return true;
-	if (f->src == l->peer_ltag)
+	if (f->src == l->peer.ltag)
 		return l->heard.inc == p->inc;
 	for (i = 0; i < c->n; i++)
 		if (m_is_sync(c->f[i].opcode) && c->f[i].src == f->src)
@@ -553,7 +553,7 @@ static void numbers_back(struct m_world *w, unsigned int from, u32 n)
 
 	l->tx -= n;
 	l->run_tx -= n;
-	l->peer_rx -= n;
+	l->peer.rx -= n;
 	l->done_seq -= n;
 	p->rx -= n;
 	p->run_rx -= n;

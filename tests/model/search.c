@@ -275,7 +275,7 @@ static void prove_longer(struct m_world *w, FILE *out)
 	for (who = A; who <= B && !w->why; who++) {
 		const struct m_end *e = &w->end[who];
 
-		if (!e->tag || !e->link.pmtu || drops(w, e))
+		if (!e->tag || !e->link.mtu.path || drops(w, e))
 			continue;
 		prove_step(w, M_ACT(M_FOUND, who, 1), out);
 		prove_from(w, w->ntx + 1, out);
@@ -537,7 +537,7 @@ static bool remains(const struct m_world *w, unsigned int to)
 		const struct m_frame *f = &w->to[to].f[i];
 
 		if (f->opcode >= OAE_OFFER && (f->dst != e->link.ltag ||
-					       f->src != e->link.peer_ltag))
+					       f->src != e->link.peer.ltag))
 			return true;
 	}
 	return false;

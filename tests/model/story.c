@@ -215,9 +215,9 @@ const char *m_end_name(const struct m_world *w, unsigned int who, char *buf,
 	n = snprintf(buf, len, "%c: %s %s/%s inc %llu/%llu tx %d rx %d",
 		     'A' + who, oae_state_name(oae_link_state(l)),
 		     ltag_name('a' + who, l->ltag, own),
-		     ltag_name('a' + !who, l->peer_ltag, peer),
+		     ltag_name('a' + !who, l->peer.ltag, peer),
 		     (unsigned long long)l->inc,
-		     (unsigned long long)l->peer_inc, (s32)l->tx, (s32)l->rx);
+		     (unsigned long long)l->peer.inc, (s32)l->tx, (s32)l->rx);
 	for (i = 1; i <= l->nlanes; i++) {
 		const struct oae_lane *lane = oae_lane(l, l->tx + i);
 

@@ -87,7 +87,7 @@ void m_way_begin(struct m_end *e, bool via)
 {
 	struct oae_ways p = m_ways(e);
 
-	e->link.mtu = oae_way_begin(&e->way, &p, via);
+	e->link.mtu.here = oae_way_begin(&e->way, &p, via);
 }
 
 /**
@@ -133,7 +133,7 @@ bool m_way_heard(struct m_world *w, unsigned int who, struct h_event *ev)
 	const struct oae_frame *f = ev->f;
 	bool via = e->way.via, came = f->flags & OAE_F_VIA;
 	bool lost = e->way.lost || m_way_late(&e->link);
-	u32 own = e->link.ltag, peer = e->link.peer_ltag;
+	u32 own = e->link.ltag, peer = e->link.peer.ltag;
 	struct oae_ways p = m_ways(e);
 	enum oae_go go;
 
@@ -178,7 +178,7 @@ void m_check_sent(struct m_world *w, unsigned int who, const struct oae_frame *f
 {
 	const struct m_end *e = &w->end[who];
 
-	if (m_is_sync(f->opcode) && f->sync.mtu != e->link.mtu)
+	if (m_is_sync(f->opcode) && f->sync.mtu != e->link.mtu.here)
 		m_fail(w, 0, "4.8: a SYNC does not say what its sender's way carries");
 	if (!e->goes_via)
 		return;
@@ -202,6 +202,6 @@ void m_check_way(struct m_world *w, unsigned int who)
 		return;
 	if (e->way.via && !e->gw.known)
 		m_fail(w, 0, "4.8: the way is through a gateway that is not there");
-	if (e->link.mtu != (e->way.via ? M_MTU_VIA : M_MTU_WIDE))
+	if (e->link.mtu.here != (e->way.via ? M_MTU_VIA : M_MTU_WIDE))
 		m_fail(w, 0, "4.8: the link does not know what its way carries");
 }

@@ -489,7 +489,7 @@ void m_remember(struct m_world *w)
 	for (who = A; who <= B; who++) {
 		struct m_end *e = &w->end[who];
 
-		e->timer_at = e->link.timer_at;
+		e->timer_at = e->link.timer.at;
 		remember_kept(e);
 		e->last_id = 0;
 		e->last_half = 0;
@@ -546,7 +546,7 @@ void m_make_tag(struct m_world *w, unsigned int who, u8 flags, unsigned int line
 	m_link_init(w, who);
 	w->end[who].path.line[OAE_PATH_OWN] = line;
 	if (w->sc->lines)
-		w->end[who].link.mtu = m_line_mtu(w, &w->end[who], line);
+		w->end[who].link.mtu.here = m_line_mtu(w, &w->end[who], line);
 	if (w->sc->ways)
 		m_way_begin(&w->end[who], flags & OAE_F_VIA);
 	w->end[who].tag = true;

@@ -430,11 +430,11 @@ static void set_since(struct oae_link *l, u64 at)
 
 	l->offer.at = at;
 	l->hold.at = at;
-	l->moved_at = at;
-	l->answered_at = at;
-	l->ask_at = at;
-	l->held_at = at;
-	l->reflect_at = at;
+	l->timer.moved_at = at;
+	l->timer.answered_at = at;
+	l->timer.ask_at = at;
+	l->timer.held_at = at;
+	l->timer.reflect_at = at;
 	l->done_at = at;
 	for (i = 0; i < l->npairs; i++) {
 		l->pair[i]->lane.at = at;
@@ -451,11 +451,11 @@ static void set_window(struct oae_link *l, int lost)
 	struct oae_lane *n;
 	u32 i;
 
-	l->cwnd = OAE_WINDOW_MAX * OAE_MAX_SLICES;
-	l->ssthresh = l->cwnd;
-	l->reorder = false;
-	l->undo_cwnd = 0;
-	l->pn = PN;
+	l->cong.cwnd = OAE_WINDOW_MAX * OAE_MAX_SLICES;
+	l->cong.ssthresh = l->cong.cwnd;
+	l->number.reorder = false;
+	l->cong.undo = 0;
+	l->number.sent = PN;
 	l->offer.pn = PN;
 	l->offer.asked = 0;
 	for (i = 0; i < l->npairs; i++) {
@@ -488,10 +488,10 @@ static void begin(int who)
 static void set_times(struct oae_link *l, const char *event)
 {
 	set_since(l, NOW);
-	l->asks = 0;
-	l->reflects = 0;
-	l->grown_at = NOW;
-	l->silent_at = 0;
+	l->timer.asks = 0;
+	l->timer.reflects = 0;
+	l->timer.grown_at = NOW;
+	l->timer.silent_at = 0;
 	l->heard_at = NOW;
 	l->down_at = NOW;
 	l->park_at = 2 * NOW;
@@ -502,13 +502,13 @@ static void set_times(struct oae_link *l, const char *event)
 	if (!strcmp(event, "stall")) {
 		/* It has asked for the last time. */
 		set_since(l, LONG_AGO);
-		l->asks = 6;
-		l->reflects = 8;
+		l->timer.asks = 6;
+		l->timer.reflects = 8;
 	} else if (!strcmp(event, "ask")) {
 		set_since(l, LONG_AGO);
-		l->held_at = NOW;
+		l->timer.held_at = NOW;
 	} else if (!strcmp(event, "reflect")) {
-		l->held_at = LONG_AGO;
+		l->timer.held_at = LONG_AGO;
 	} else if (!strcmp(event, "sync") || !strcmp(event, "close_again")) {
 		l->again_at = NOW;
 	} else if (!strcmp(event, "retry")) {
@@ -524,7 +524,7 @@ static void set_times(struct oae_link *l, const char *event)
 		if (l->asked_at)
 			l->asked_at = LONG_AGO;
 		else
-			l->silent_at = LONG_AGO;
+			l->timer.silent_at = LONG_AGO;
 	} else if (!strcmp(event, "forget")) {
 		l->down_at = LONG_AGO;
 	} else {
@@ -571,8 +571,8 @@ static void arrive(struct oae_link *l, const struct said *s, const int *arg,
 {
 	struct oae_frame f;
 	bool settles = arg[ARG_FOR_NOW] && kind_of(s->one) == OAE_MESSAGE;
-	bool said = l->said_blocked;
-	bool awaits = l->await_done && oae_dist(l->done_seq, l->peer_rx) >= 0;
+	bool said = l->credit.said_blocked;
+	bool awaits = l->await_done && oae_dist(l->done_seq, l->peer.rx) >= 0;
 
 	to_frame(s, &f);
 	says_heard(&f, arg[ARG_ARRIVED]);
@@ -586,7 +586,7 @@ static void arrive(struct oae_link *l, const struct said *s, const int *arg,
 	/* It offers nothing meanwhile, and so it was not blocked for as long. */
 	l->settle_until = 0;
 	if (said && l->state == OAE_OPEN) {
-		l->said_blocked = true;
+		l->credit.said_blocked = true;
 		l->await_done |= awaits;
 	}
 	oae_link_pump(l, NOW, a);
@@ -769,17 +769,18 @@ static void state_of(const struct oae_link *l, int who, int v[NSTATE])
 {
 	bool open = l->state == OAE_OPEN;
 	const int now[] = {
-		l->state, l->ltag, l->peer_ltag, l->inc, l->peer_inc, l->heard.inc, l->tx,
-		l->rx, l->down, !!l->asked_at, l->closing, l->close_sent, l->peer_closing,
-		l->peer_rx, l->await_done, l->last_express, l->unseen, l->ready_due,
+		l->state, l->ltag, l->peer.ltag, l->inc, l->peer.inc, l->heard.inc, l->tx,
+		l->rx, l->down, !!l->asked_at, l->closing, l->close_sent, l->peer.closing,
+		l->peer.rx, l->await_done, l->last_express, l->unseen, l->ready_due,
 		l->half.state, l->half.state ? id_of(&l->swaps->half) : 0,
 		l->half.state == OAE_HALF_OFFERED && l->half.crossed, l->half.turn,
 		l->naside,
 		l->half.state == OAE_HALF_LENT && l->swaps->cancelled,
 		l->next_valid ? id_of(&l->next) : 0,
 		l->state == OAE_CLOSED ? 0 : l->window, l->win, l->nlanes, l->given, l->more,
-		l->granted / UNIT, open ? l->grant / UNIT : 0, open ? l->charged / UNIT : 0,
-		l->blocked, l->said_blocked, l->credit_due,
+		l->credit.granted / UNIT, open ? l->credit.grant / UNIT : 0,
+		open ? l->credit.charged / UNIT : 0,
+		l->credit.blocked, l->credit.said_blocked, l->credit.due,
 	};
 	int i;
 

@@ -170,7 +170,7 @@ static inline void assert_reversed(const char *handle, int err)
 static inline struct oae_frame frame(u8 opcode)
 {
 	struct oae_frame f = {
-		.opcode = opcode, .src_ltag = l.peer_ltag, .dst_ltag = l.ltag,
+		.opcode = opcode, .src_ltag = l.peer.ltag, .dst_ltag = l.ltag,
 		.tx = l.rx, .rx = l.tx - peer_lag, .grant = grant,
 	};
 
@@ -251,7 +251,7 @@ static inline struct oae_frame answer(u8 opcode)
 
 	f.seq = l.tx + 1;
 	f.kind = l.offer.p.kind;
-	f.ack = l.pn;
+	f.ack = l.number.sent;
 	f.marks = OAE_M_NOW;
 	if (opcode == OAE_REFLECT) {
 		f.reflect.digest = f.kind == OAE_VOID ? nothing_digest() : DIGEST;
@@ -424,7 +424,7 @@ static inline struct oae_frame resolved(void)
 {
 	struct oae_frame f = frame(OAE_SYNC_ACK);
 
-	f.src_ltag = l.peer_ltag + 0x100;
+	f.src_ltag = l.peer.ltag + 0x100;
 	return f;
 }
 

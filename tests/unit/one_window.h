@@ -66,7 +66,7 @@ static inline void anew_wide(void)
 /* That of one that the network does not bear much on: one frame is under way at first. */
 static inline void anew_narrow(void)
 {
-	l.cwnd = 1;
+	l.cong.cwnd = 1;
 	anew_wide();
 }
 

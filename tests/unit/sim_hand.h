@@ -136,7 +136,7 @@ static inline struct oae_frame forged(const struct sim_end *e, u8 opcode)
 {
 	return (struct oae_frame){
 		.opcode = opcode, .vc = w.vc,
-		.src_ltag = e->link.peer_ltag, .dst_ltag = e->link.ltag,
+		.src_ltag = e->link.peer.ltag, .dst_ltag = e->link.ltag,
 		.tx = e->link.rx, .rx = e->link.tx,
 	};
 }

@@ -168,7 +168,7 @@ static void send_path(struct sim_end *e, unsigned int i, u8 role, u64 nonce)
 		.opcode = OAE_PATH, .vc = e->w->vc, .hdr_len = OAE_HDR_LEN,
 		.path = {
 			.role = role, .mtu = oae_path_carries(&pe->ps.path[i]), .nonce = nonce,
-			.proof = e->link.inc ^ e->link.peer_inc,
+			.proof = e->link.inc ^ e->link.peer.inc,
 		},
 	};
 	u8 name = sim_lines[pe->line[by]].name[e->who];
@@ -213,7 +213,7 @@ static void rcv(struct sim_end *e, unsigned int line, u8 peer, const struct oae_
 	int i;
 
 	if (!e->tag || !oae_link_knows_paths(&e->link) || !is_named(e, line, peer, f) ||
-	    f->path.proof != (e->link.inc ^ e->link.peer_inc))
+	    f->path.proof != (e->link.inc ^ e->link.peer.inc))
 		return;
 	sim_paths_begin(e);
 	i = sim_path_of(e, line, peer);

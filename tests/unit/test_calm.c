@@ -55,7 +55,7 @@ static bool still_waits(struct sim *w, unsigned int who)
 
 	if (!e->tag || e->link.inc != sync_at[who].inc)
 		return false;
-	if ((s32)(e->link.peer_rx - sync_at[who].tx) >= 0) {
+	if ((s32)(e->link.peer.rx - sync_at[who].tx) >= 0) {
 		longest = trips > longest ? trips : longest;
 		return false;
 	}

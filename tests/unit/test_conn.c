@@ -104,7 +104,7 @@ PATH_TEST(test_answers_go_back)
 	assert_int_equal(goes_by(OAE_REFLECT), 1 << 2);
 	begin();
 	assert_int_equal(goes_by(OAE_REFLECT), 1);
-	l.reflects = 1;
+	l.timer.reflects = 1;
 	assert_int_equal(goes_by(OAE_REFLECT), ALL);
 }
 
@@ -131,7 +131,7 @@ PATH_TEST(test_resolves)
 	f = resolved();
 	begin();
 	assert_true(oae_conn_heard(&c, 2, &f, now, &a));
-	assert_int_equal(l.mtu, 1000);
+	assert_int_equal(l.mtu.here, 1000);
 	oae_conn_rcv(&c, &f, 1, now, &a);
 	end();
 	assert_int_equal(l.state, OAE_OPEN);
@@ -150,7 +150,7 @@ PATH_TEST(test_resolves_nothing)
 	port_down();
 	begin();
 	assert_true(oae_conn_heard(&c, 2, &f, now, &a));
-	assert_int_equal(l.mtu, 1500);
+	assert_int_equal(l.mtu.here, 1500);
 }
 
 /* Nor does a path by which an answer comes to an open link. */
@@ -159,7 +159,7 @@ PATH_TEST(test_open_keeps_length)
 	l.senior = true;
 	ps.path[2].mtu = 1000;
 	take(2, slice(0, OAE_F_LAST));
-	assert_int_equal(l.mtu, 1500);
+	assert_int_equal(l.mtu.here, 1500);
 	assert_int_equal(l.state, OAE_OPEN);
 }
 
@@ -170,12 +170,12 @@ PATH_TEST(test_open_keeps_length)
 PATH_TEST(test_follows)
 {
 	l.senior = false;
-	l.peer_paths = false;
+	l.peer.paths = false;
 	ps.path[1].mtu = 1400;
 	take(1, frame(OAE_COMMIT));
 	assert_int_equal(ps.used, 1);
 	assert_int_equal(c.turned, 1);
-	assert_int_equal(l.mtu, 1400);
+	assert_int_equal(l.mtu.here, 1400);
 	assert_int_equal(l.state, OAE_SYNC_SENT);
 }
 
@@ -189,11 +189,11 @@ PATH_TEST(test_own_is_asked)
 	c.own_mtu = own_mtu;
 	assert_true(oae_conn_heard(&c, OAE_PATH_OWN, &f, now, &a));
 	assert_int_equal(asked, 1);
-	assert_int_equal(l.mtu, 1280);
-	f.src_ltag = l.peer_ltag + 0x100;
+	assert_int_equal(l.mtu.here, 1280);
+	f.src_ltag = l.peer.ltag + 0x100;
 	assert_true(oae_conn_heard(&c, 1, &f, now, &a));
 	assert_int_equal(asked, 1);
-	assert_int_equal(l.mtu, 1500);
+	assert_int_equal(l.mtu.here, 1500);
 }
 
 /* --- probes --- */
@@ -296,7 +296,7 @@ PATH_TEST(test_goes_over_shorter)
 	begin();
 	assert_true(oae_conn_back(&c, now, &a));
 	end();
-	assert_int_equal(l.mtu, 1400);
+	assert_int_equal(l.mtu.here, 1400);
 	assert_non_null(sent(OAE_SYNC));
 }
 
@@ -334,7 +334,7 @@ PATH_TEST(test_goes_over_other_end)
 	ps.path[1].rank = OAE_PATH_PREFERRED;
 	ps.path[1].mtu = 9000;
 	ps.path[1].far = 1500;
-	l.peer_mtu = 4000;
+	l.mtu.there = 4000;
 	begin();
 	assert_true(oae_conn_back(&c, now, &a));
 	end();
@@ -394,7 +394,7 @@ PATH_TEST(test_data_resolve)
 
 	for (i = 0; i < 2; i++) {
 		three(NULL);
-		ltag = l.peer_ltag + 0x100;
+		ltag = l.peer.ltag + 0x100;
 		cfg.paths = true;
 		ps.path[i].far = 1400;
 		begin();
@@ -416,7 +416,7 @@ PATH_TEST(test_goes_over_far)
 {
 	struct oae_frame f = path_frame(OAE_PATH_ANSWER, 5);
 
-	l.peer_mtu = 1500;
+	l.mtu.there = 1500;
 	ps.path[1].rank = OAE_PATH_PREFERRED;
 	f.path.mtu = 1400;
 	begin();
@@ -425,12 +425,12 @@ PATH_TEST(test_goes_over_far)
 	assert_int_equal(ps.path[1].far, 1400);
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_true(oae_conn_back(&c, now, &a));
-	assert_int_equal(l.mtu, 1500);
+	assert_int_equal(l.mtu.here, 1500);
 	assert_int_equal(l.state, OAE_SYNC_SENT);
 
 	/* It does so from now on, by the path in use. */
 	three(state);
-	l.peer_mtu = 1400;
+	l.mtu.there = 1400;
 	f.path.role = OAE_PATH_PROBE;
 	begin();
 	assert_true(oae_conn_path_rcv(&c, OAE_PATH_OWN, &f, now, &a));
@@ -555,7 +555,7 @@ PATH_TEST(test_limit_ages_soon)
 	found = now;
 	go_to(1);
 	narrow(576);
-	now = found + KEEPALIVE + 4 * l.srtt;
+	now = found + KEEPALIVE + 4 * l.rtt.srtt;
 	probes_at(80);
 	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 576);
 	post_kind(&x, OAE_VERB, 900, 8);
@@ -640,7 +640,7 @@ PATH_TEST(test_limit_is_of_a_peer)
 	take(1, BUT(resolved(), f.sync.inc++, f.tx = PEER_START, f.rx = 0));
 	if (l.state != OAE_OPEN)
 		take(1, BUT(resolved(), f.sync.inc++, f.tx = PEER_START, f.rx = 0));
-	assert_int_equal(l.peer_inc, PEER_INC + 1);
+	assert_int_equal(l.peer.inc, PEER_INC + 1);
 	assert_int_equal(oae_path_carries(&ps.path[OAE_PATH_OWN]), 1500);
 	assert_int_equal(oae_path_carries(&ps.path[1]), 1500);
 	assert_int_equal(oae_link_slice_max(&l), 1500 - OAE_HDR_LEN);
@@ -739,11 +739,11 @@ PATH_TEST(test_silent_path)
 	u64 leave_at;
 
 	ps.path[2].mtu = 1400;
-	l.longest.of[0] = 3 * MS;
-	l.longest.since = now;
+	l.rtt.longest[0] = 3 * MS;
+	l.rtt.since = now;
 	post(&x, 1, 0);
 	for (n = 0; n < 2;) {
-		now = l.timer_at;
+		now = l.timer.at;
 		begin();
 		oae_link_timer(&l, now, &a);
 		end();
@@ -755,7 +755,7 @@ PATH_TEST(test_silent_path)
 	f.have = 1;
 	leave_at = now + 3 * MS;
 	take(2, f);
-	assert_int_equal(l.timer_at, leave_at);
+	assert_int_equal(l.timer.at, leave_at);
 	now = leave_at;
 	begin();
 	oae_conn_timer(&c, 80, now, &a);
@@ -764,7 +764,7 @@ PATH_TEST(test_silent_path)
 	assert_int_equal(c.turned, 1);
 	assert_int_equal(ps.why, OAE_WHY_SILENCE);
 	/* It carries less: that is a freeze. */
-	assert_int_equal(l.mtu, 1400);
+	assert_int_equal(l.mtu.here, 1400);
 
 	/* The same, as long: there is none. */
 	three(NULL);
@@ -776,7 +776,7 @@ PATH_TEST(test_silent_path)
 	assert_int_equal(ps.used, 1);
 	assert_int_equal(l.state, OAE_OPEN);
 	assert_int_equal(a.nsends, 0);
-	assert_int_equal(ps.count.since, (u32)l.pn);
+	assert_int_equal(ps.count.since, (u32)l.number.sent);
 	/* An answer by the path in use takes that back. */
 	post(&x, 1, 0);
 	ps.leave_at = now + MS;
@@ -861,7 +861,7 @@ PATH_TEST(test_carrier_goes)
 	ps.path[2].mtu = 1000;
 	oae_conn_reviewed(&c, false, now, &a);
 	assert_true(carried_out);
-	assert_int_equal(l.mtu, 1000);
+	assert_int_equal(l.mtu.here, 1000);
 }
 
 PATH_TEST(test_carrier_comes)
@@ -888,7 +888,7 @@ PATH_TEST(test_own_reviewed)
 	c.own_mtu = own_mtu;
 	oae_conn_reviewed(&c, false, now, &a);
 	assert_int_equal(asked, 0);
-	assert_int_equal(l.mtu, 1500);
+	assert_int_equal(l.mtu.here, 1500);
 }
 
 /* Another gateway: nothing is known of the way through it. */
@@ -938,7 +938,7 @@ PATH_TEST(test_goes)
 	oae_path_del(&ps, 1);
 	ps.used = 2;
 	oae_conn_turned(&c, now, &a);
-	assert_int_equal(l.mtu, 1400);
+	assert_int_equal(l.mtu.here, 1400);
 }
 
 PATH_TEST(test_goes_alone)
@@ -1022,7 +1022,7 @@ PATH_TEST(test_offers_count)
 	const struct oae_path_loss *own = &ps.path[OAE_PATH_OWN].loss;
 	u32 before;
 
-	l.pn = 0;
+	l.number.sent = 0;
 	oae_count_begin(&ps, &l);
 	offer(40);
 	assert_in_range(own->sent, 1, 2 * 40);
@@ -1033,7 +1033,7 @@ PATH_TEST(test_offers_count)
 	end();
 	offer(1);
 	assert_int_equal(own->sent, before);
-	assert_int_equal(ps.count.since, l.pn - 2);
+	assert_int_equal(ps.count.since, l.number.sent - 2);
 	/* Each run begins anew. */
 	anew();
 	c.before = OAE_SYNC_SENT;
@@ -1052,9 +1052,9 @@ PATH_TEST(test_asked_by)
 	assert_int_equal(ps.used, OAE_PATH_OWN);
 	take(1, frame(OAE_DONE));
 	assert_int_equal(ps.asked, 2);
-	take(1, BUT(frame(OAE_COMMIT), f.pn = l.heard_pn - 1));
+	take(1, BUT(frame(OAE_COMMIT), f.pn = l.number.heard - 1));
 	assert_int_equal(ps.asked, 2);
-	take(1, BUT(frame(OAE_COMMIT), f.pn = l.heard_pn + 1));
+	take(1, BUT(frame(OAE_COMMIT), f.pn = l.number.heard + 1));
 	assert_int_equal(ps.asked, 1);
 }
 

@@ -67,7 +67,7 @@ static void assert_new_peer(void)
 	assert_int_equal(noted(OAE_N_BROKEN), 0);
 	assert_int_equal(l.rx, 500);
 	assert_int_equal(l.tx, 0);
-	assert_int_equal(l.peer_inc, PEER_INC + 1);
+	assert_int_equal(l.peer.inc, PEER_INC + 1);
 	assert_false(l.await_done);
 	assert_true(oae_link_all_confirmed(&l));
 	assert_false(sent(OAE_COMMIT));
@@ -88,7 +88,7 @@ TEST(test_new_peer)
 		assert_new_peer();
 		/* Its rx is no express of the dead one. */
 		rcv((struct oae_frame){
-			.opcode = OAE_OFFER, .src_ltag = l.peer_ltag,
+			.opcode = OAE_OFFER, .src_ltag = l.peer.ltag,
 			.dst_ltag = l.ltag, .tx = 500, .seq = 500,
 			.flags = OAE_F_EXPRESS | OAE_F_LAST });
 		assert_int_equal(noted(OAE_N_OLD_SEQ), 1);

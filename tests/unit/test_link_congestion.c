@@ -19,16 +19,16 @@ static unsigned int cwnd(void)
 /* The network is known to bear so many frames: slow start is over. */
 static void bears(u16 n)
 {
-	l.cwnd = n;
-	l.ssthresh = n;
+	l.cong.cwnd = n;
+	l.cong.ssthresh = n;
 }
 
 /* The round trip: the shortest of late, and the smoothed one. */
 static void trips(u64 shortest, u64 smoothed)
 {
-	l.srtt = 0;
+	l.rtt.srtt = 0;
 	oae_rtt_sample(&l, shortest * MS);
-	l.srtt = smoothed * MS;
+	l.rtt.srtt = smoothed * MS;
 }
 
 /* An answer that has heard all but so many of the last OFFER's frames, and measures nothing. */
@@ -149,18 +149,18 @@ WINDOW_TEST(test_any_state)
 {
 	struct oae_post p = { .handle = &h[2], .len = 5000, .slice_max = 5000, .nslices = 1 };
 
-	l.out_pn = l.pn + 5000;
-	l.cwnd = 0;
+	l.cong.out = l.number.sent + 5000;
+	l.cong.cwnd = 0;
 	post(&h[1], 3, 0);
 	assert_int_equal(offered(1)->slices, 1);
 
 	open_window(state);
-	l.acked = l.pn + 5;
+	l.number.acked = l.number.sent + 5;
 	post(&h[1], 3, 0);
 	assert_int_equal(offered(1)->slices, 7);
 
 	open_window(state);
-	l.out_pn = l.pn + 5000;
+	l.cong.out = l.number.sent + 5000;
 	post_some(1, 2);
 	assert_non_null(offered(2));
 
@@ -189,7 +189,7 @@ WINDOW_TEST(test_questions)
 	assert_non_null(offered(3));
 	post_some(4, 4);
 	assert_null(sent(OAE_OFFER));
-	rcv(BUT(answer_to(OAE_REFLECT, 2), f.ack = l.pn, f.map = ~0U));
+	rcv(BUT(answer_to(OAE_REFLECT, 2), f.ack = l.number.sent, f.map = ~0U));
 	assert_non_null(offered(4));
 }
 
@@ -281,7 +281,7 @@ WINDOW_TEST(test_slow_start_ends)
 {
 	unsigned int more;
 
-	l.ssthresh = 15;
+	l.cong.ssthresh = 15;
 	post(&h[1], 64, 0);
 	hears_but(5, PART(0, 5));
 	assert_int_equal(cwnd(), 15);
@@ -291,9 +291,9 @@ WINDOW_TEST(test_slow_start_ends)
 	for (more = 0; more < 2; more++) {
 		open_window(state);
 		bears(MOST - 1 + more);
-		l.ssthresh = MOST;
-		l.acked = l.pn - MOST;
-		l.recover = l.acked;
+		l.cong.ssthresh = MOST;
+		l.number.acked = l.number.sent - MOST;
+		l.cong.recover = l.number.acked;
 		post_some(1, 1);
 		reflect(1);
 		assert_int_equal(cwnd(), MOST);
@@ -323,7 +323,7 @@ WINDOW_TEST(test_growth_counts_contents)
 		clear();
 		oae_link_ask(&l, &a);
 	}
-	rcv(BUT(answer_to(OAE_REFLECT, 1), f.ack = l.pn, f.map = ~0U));
+	rcv(BUT(answer_to(OAE_REFLECT, 1), f.ack = l.number.sent, f.map = ~0U));
 	assert_int_equal(cwnd(), 15);
 }
 
@@ -390,7 +390,7 @@ static unsigned int loses_one(u16 n)
 	bears(n);
 	post(&h[1], 64, 0);
 	hears_but(hweight64(oae_lane(&l, 1)->sent) - 1, 0);
-	assert_int_equal(l.ssthresh, l.cwnd);
+	assert_int_equal(l.cong.ssthresh, l.cong.cwnd);
 	return cwnd();
 }
 
@@ -414,7 +414,7 @@ WINDOW_TEST(test_loss_leaves)
 	assert_int_equal(loses_one(21), 10);
 	open_window(state);
 	trips(100, 100);
-	l.rtt_guessed = true;
+	l.rtt.guessed = true;
 	assert_int_equal(loses_one(20), 10);
 	open_window(state);
 	trips(100, 100);
@@ -450,7 +450,7 @@ WINDOW_TEST(test_loss_counts_anew)
 	bears(10);
 	post(&h[1], 64, 0);
 	hears_but(5, PART(1, 4));
-	assert_int_equal(l.cwnd_acked, 0);
+	assert_int_equal(l.cong.acked, 0);
 }
 
 /* All losses of what was sent before the first was known are one. */
@@ -463,7 +463,7 @@ WINDOW_TEST(test_loss_once)
 	/* More are under way than may be now. */
 	assert_null(sent(OAE_OFFER));
 	hears_but(12, PART(1, 7) & ~(1ULL << 6));
-	assert_int_equal(l.undo_cwnd, 20);
+	assert_int_equal(l.cong.undo, 20);
 	hears_but(0, PART(1, 19) & ~(1ULL << 6 | 1ULL << 19));
 	assert_int_equal(cwnd(), 10);
 	assert_int_equal(offered(1)->slices, 1 | 1 << 6 | 1 << 19 | PART(20, 7));
@@ -478,11 +478,11 @@ WINDOW_TEST(test_loss_for_sure)
 	bears(20);
 	post(&h[1], 64, 0);
 	hears_but(15, PART(1, 4));
-	assert_int_equal(l.undo_cwnd, 20);
+	assert_int_equal(l.cong.undo, 20);
 	fire_at(now + oae_link_pto(&l));
 	ack_number(1, PART(1, 18));
 	assert_in_range(cwnd(), 10, 11);
-	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(l.cong.undo, 0);
 }
 
 /* Nothing grows as long as what is heard was sent before the loss was known. */
@@ -491,7 +491,7 @@ WINDOW_TEST(test_no_growth_in_loss)
 	bears(20);
 	post(&h[1], 64, 0);
 	hears_but(15, PART(1, 4));
-	l.ssthresh = MOST;
+	l.cong.ssthresh = MOST;
 	hears_but(0, PART(1, 19));
 	assert_int_equal(cwnd(), 10);
 	hears_but(9, PART(0, 20));
@@ -508,8 +508,8 @@ WINDOW_TEST(test_loss_long_ago)
 	hears_but(0, PART(1, 19));
 	rcv(BUT(answer_to(OAE_REFLECT, 1), f.map = ~0U));
 	for (i = 0; i < 3; i++) {
-		l.pn += 1U << 30;
-		rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.pn));
+		l.number.sent += 1U << 30;
+		rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.number.sent));
 	}
 	bears(20);
 	post(&h[2], 20, 0);
@@ -523,11 +523,11 @@ WINDOW_TEST(test_loss_long_ago)
 WINDOW_TEST(test_freeze)
 {
 	bears(40);
-	l.reorder = true;
+	l.number.reorder = true;
 	anew_wide();
 	assert_int_equal(cwnd(), 10);
-	assert_int_equal(l.ssthresh, 20);
-	assert_false(l.reorder);
+	assert_int_equal(l.cong.ssthresh, 20);
+	assert_false(l.number.reorder);
 	post(&h[1], 40, 0);
 	assert_int_equal(offered(l.tx + 1)->slices, PART(0, 10));
 
@@ -535,11 +535,11 @@ WINDOW_TEST(test_freeze)
 	bears(6);
 	anew_wide();
 	assert_int_equal(cwnd(), 6);
-	assert_int_equal(l.ssthresh, 3);
+	assert_int_equal(l.cong.ssthresh, 3);
 	bears(1);
 	anew_wide();
 	assert_int_equal(cwnd(), 1);
-	assert_int_equal(l.ssthresh, 1);
+	assert_int_equal(l.cong.ssthresh, 1);
 }
 
 /* What is under way in a run, and what was lost in it, is nothing to the next. */
@@ -548,10 +548,10 @@ WINDOW_TEST(test_freeze_forgets)
 	bears(20);
 	post(&h[1], 64, 0);
 	hears_but(15, PART(1, 4));
-	l.cwnd_acked = 9;
+	l.cong.acked = 9;
 	anew_wide();
-	assert_int_equal(l.undo_cwnd, 0);
-	assert_int_equal(l.cwnd_acked, 0);
+	assert_int_equal(l.cong.undo, 0);
+	assert_int_equal(l.cong.acked, 0);
 	bears(20);
 	ack_number(1, 0);
 	assert_int_equal(cwnd(), 10);
@@ -589,16 +589,16 @@ WINDOW_TEST(test_turned)
 {
 	bears(40);
 	trips(70, 100);
-	l.reorder = true;
-	l.undo_cwnd = 50;
+	l.number.reorder = true;
+	l.cong.undo = 50;
 	oae_cong_turned(&l);
 	assert_int_equal(cwnd(), 10);
-	assert_int_equal(l.ssthresh, MOST);
-	assert_int_equal(l.undo_cwnd, 0);
-	assert_false(l.reorder);
-	assert_int_equal(oae_peak(&l.longest), 0);
-	assert_int_equal(oae_peak(&l.shortest), 0);
-	l.cwnd = 3;
+	assert_int_equal(l.cong.ssthresh, MOST);
+	assert_int_equal(l.cong.undo, 0);
+	assert_false(l.number.reorder);
+	assert_int_equal(oae_peak(l.rtt.longest), 0);
+	assert_int_equal(oae_peak(l.rtt.shortest), 0);
+	l.cong.cwnd = 3;
 	oae_cong_turned(&l);
 	assert_int_equal(cwnd(), 3);
 }
@@ -613,11 +613,11 @@ WINDOW_TEST(test_parts_measured)
 	for (i = 0; i < 3; i++) {
 		open_window(state);
 		post(&h[1], 40, 0);
-		l.srtt = 0;
+		l.rtt.srtt = 0;
 		now += 3 * MS;
 		rcv(BUT(answer_to(OAE_ACK, 1), f.have = 1, f.ack -= i ? 9 : 0,
 			f.marks = i < 2 ? OAE_M_NOW : 0));
-		assert_int_equal(l.srtt, i < 2 ? 3 * MS | 1 : 0);
+		assert_int_equal(l.rtt.srtt, i < 2 ? 3 * MS | 1 : 0);
 	}
 }
 

@@ -91,7 +91,7 @@ WINDOW_TEST(test_lent_again)
 	now -= 100000 * MS;
 	clear();
 	oae_link_lend(&l, pair, PLACES, now, &a);
-	assert_true(l.timer_at);
+	assert_true(l.timer.at);
 }
 
 /* --- what is charged --- */
@@ -143,7 +143,7 @@ WINDOW_TEST(test_cut_anew)
 	done(0, grant + 1);
 	assert_int_equal(ncuts, 1);
 	assert_int_equal(offered(2)->nslices, 2);
-	assert_int_equal(l.charged, U(MSG) + 1200 + 2 * OAE_SLICE_COST);
+	assert_int_equal(l.credit.charged, U(MSG) + 1200 + 2 * OAE_SLICE_COST);
 }
 
 /* What is committed and not delivered is charged; so it is said that something is not granted. */
@@ -214,7 +214,7 @@ WINDOW_TEST(test_less_than_a_unit)
 {
 	granted(1);
 	post(&h[1], 1, 0);
-	l.grant = COST(1, CUT) + U(1) - 1;
+	l.credit.grant = COST(1, CUT) + U(1) - 1;
 	reflect(1);
 	post_msg(2);
 	done(1, 0);
@@ -365,10 +365,10 @@ WINDOW_TEST(test_hostile)
 	assert_says_blocked();
 	done(0, 0xffff);
 	assert_non_null(offered(1));
-	assert_int_equal(l.grant, U(0xffff));
+	assert_int_equal(l.credit.grant, U(0xffff));
 	post_flags(&h[2], 12, 0);
 	assert_non_null(offered(2));
-	assert_int_equal(l.charged, 13 * U(MSG));
+	assert_int_equal(l.credit.charged, 13 * U(MSG));
 }
 
 /* --- a new run --- */
@@ -383,7 +383,7 @@ WINDOW_TEST(test_new_run)
 	reflect_lag(3, 0);
 	peer_lag = 2;
 	granted(3 * MSG);
-	assert_int_equal(l.peer_rx, 1);
+	assert_int_equal(l.peer.rx, 1);
 	assert_non_null(offered(4));
 	assert_null(offered(5));
 	done(2, 3 * MSG);
@@ -535,13 +535,13 @@ TEST(test_lend_more)
 			renamed();
 			rcv(BUT(resolved(), f.tx = PEER_START, f.sync.caps = 2 * PLACES - 1));
 		}
-		l.cwnd = 100;
+		l.cong.cwnd = 100;
 		tx = l.tx;
 		post_msgs(1, PLACES);
 		for (i = 1; i <= PLACES; i++)
 			reflect_lag(tx + i, tx);
 		post_msgs(1, PLACES - 1);
-		assert_int_equal(l.charged, (2 * PLACES - 1) * U(MSG));
+		assert_int_equal(l.credit.charged, (2 * PLACES - 1) * U(MSG));
 		memset(more, 0, sizeof(more));
 		for (i = 0; i < 2 * PLACES; i++)
 			table[i] = &more[i];
@@ -549,12 +549,12 @@ TEST(test_lend_more)
 		oae_link_lend(&l, table, 2 * PLACES, now, &a);
 		for (i = 1; i <= PLACES; i++) {
 			done(tx + i, 0);
-			assert_int_equal(l.charged, (2 * PLACES - 1 - i) * U(MSG));
+			assert_int_equal(l.credit.charged, (2 * PLACES - 1 - i) * U(MSG));
 		}
 		for (i = 1; i < PLACES; i++) {
 			reflect_lag(tx + PLACES + i, tx + PLACES);
 			done(tx + PLACES + i, 0);
-			assert_int_equal(l.charged, (PLACES - 1 - i) * U(MSG));
+			assert_int_equal(l.credit.charged, (PLACES - 1 - i) * U(MSG));
 		}
 	}
 }
@@ -616,7 +616,7 @@ TEST(test_reclaim_old)
 	post_msg(4);
 	assert_non_null(offered(4));
 	done(3, MSG);
-	assert_int_equal(l.charged, U(MSG));
+	assert_int_equal(l.credit.charged, U(MSG));
 	reflect_lag(4, 3);
 	post_msg(5);
 	assert_says_blocked();
@@ -729,7 +729,7 @@ LINK_TEST(test_blocked_timer)
 		done(0, 0);
 		fire_at(now + wait - 1);
 		assert_int_equal(a.nsends, 0);
-		assert_true(l.timer_at <= now + 1);
+		assert_true(l.timer.at <= now + 1);
 		fire_at(now + 1);
 		assert_int_equal(a.nsends, 1);
 		assert_says_blocked();
@@ -759,7 +759,7 @@ LINK_TEST(test_blocked_unanswered)
 	assert_int_equal(noted(OAE_N_ASKED), 1);
 	assert_says_blocked();
 	for (i = 0; i < 40 && l.state == OAE_OPEN; i++)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 }
 
@@ -905,7 +905,7 @@ static u16 grants(void)
 /* What it grants first, in this test, and no more is free later. */
 static void grant_once(u32 bytes)
 {
-	l.granted = 0;
+	l.credit.granted = 0;
 	inbox = bytes;
 	assert_int_equal(grants(), bytes / OAE_GRANT_UNIT);
 	inbox = 0;
@@ -961,13 +961,13 @@ TEST(test_grants_accept)
 LINK_TEST(test_grants_most)
 {
 	assert_int_equal(grants(), 0xffff);
-	l.granted = 0;
+	l.credit.granted = 0;
 	inbox = ~0U;
 	assert_int_equal(grants(), 0xffff);
-	l.granted = 0;
+	l.credit.granted = 0;
 	inbox = U(0xffff);
 	assert_int_equal(grants(), 0xffff);
-	l.granted = 0;
+	l.credit.granted = 0;
 	inbox = U(0xffff) - 1;
 	assert_int_equal(grants(), 0xfffe);
 }
@@ -1032,7 +1032,7 @@ WINDOW_TEST(test_grants_nothing)
 	grant_once(U(5));
 	take(1, OAE_MESSAGE);
 	commit_to(1);
-	assert_int_equal(l.granted, U(5) - COST(1, SLICE));
+	assert_int_equal(l.credit.granted, U(5) - COST(1, SLICE));
 	assert_int_equal(grants(), 0);
 	take(1, OAE_MESSAGE);
 	assert_int_equal(noted(OAE_N_NOT_GRANTED), 1);
@@ -1065,7 +1065,7 @@ WINDOW_TEST(test_not_granted)
 
 	take(2, OAE_VERB);			/* costs nothing */
 	grant_once(U(1));
-	l.granted = COST(3, SLICE) - 1;
+	l.credit.granted = COST(3, SLICE) - 1;
 	take(3, OAE_MESSAGE);
 	assert_kept();
 	take_slice(1, 0, 0);
@@ -1073,11 +1073,11 @@ WINDOW_TEST(test_not_granted)
 	take_slice(1, 1, OAE_F_LAST);
 	assert_dropped();
 	assert_has(1);
-	l.granted++;
+	l.credit.granted++;
 	take_slice(1, 1, OAE_F_LAST);
 	assert_kept();
 	assert_non_null(sent(OAE_REFLECT));
-	assert_int_equal(l.gathered, two + COST(1, SLICE));
+	assert_int_equal(l.credit.gathered, two + COST(1, SLICE));
 }
 
 /* Nor does a LAST that was dropped say how many slices there are. */
@@ -1106,7 +1106,7 @@ WINDOW_TEST(test_whole_units)
 WINDOW_TEST(test_granted_once)
 {
 	grant_once(U(1));
-	l.granted = COST(2, SLICE);
+	l.credit.granted = COST(2, SLICE);
 	take(2, OAE_MESSAGE);
 	take(2, OAE_MESSAGE);
 	take_slice(1, 0, 0);
@@ -1135,7 +1135,7 @@ WINDOW_TEST(test_one_costs_more)
 	take(1, OAE_VOID);
 	commit_to(2);
 	assert_int_equal(count_op(OAE_OP_DELIVER), 1);
-	assert_int_equal(l.gathered, 0);
+	assert_int_equal(l.credit.gathered, 0);
 }
 
 /* A pack costs as a message does; all else costs nothing, and needs no grant. */
@@ -1153,7 +1153,7 @@ WINDOW_TEST(test_kinds_granted)
 	post_half(&x);
 	take(1, OAE_SWAP);
 	assert_int_equal(sent(OAE_REFLECT)->frame.kind, OAE_SWAP);
-	assert_int_equal(l.gathered, 0);
+	assert_int_equal(l.credit.gathered, 0);
 }
 
 /* What leaves its number costs nothing any more: reversed, refused, lost with the run. */
@@ -1181,7 +1181,7 @@ WINDOW_TEST(test_leaves)
 			take_slice(2, 1, 0);
 			assert_refused(2, OAE_R_TOO_BIG);
 		}
-		assert_int_equal(l.gathered, 0);
+		assert_int_equal(l.credit.gathered, 0);
 		if (i == 2)
 			continue;
 		take_slice(1, 0, 0);
@@ -1193,23 +1193,23 @@ WINDOW_TEST(test_leaves)
 WINDOW_TEST(test_resumed)
 {
 	grant_once(U(1));
-	l.granted = COST(3, SLICE);
+	l.credit.granted = COST(3, SLICE);
 	take_slice(1, 0, 0);
 	take_slice(1, 1, 0);
 	anew_wide();
-	assert_int_equal(l.gathered, 0);
+	assert_int_equal(l.credit.gathered, 0);
 	take(2, OAE_MESSAGE);
 	assert_kept();
 	take_slice(1, 2, OAE_F_LAST | OAE_F_RESUME);
 	assert_dropped();
-	assert_int_equal(l.gathered, COST(3, SLICE));
+	assert_int_equal(l.credit.gathered, COST(3, SLICE));
 	assert_has(3);
-	l.granted += COST(1, SLICE);
+	l.credit.granted += COST(1, SLICE);
 	take_slice(1, 2, OAE_F_LAST | OAE_F_RESUME);
 	assert_kept();
 	commit_to(2);
-	assert_int_equal(l.gathered, 0);
-	assert_int_equal(l.granted, 0);
+	assert_int_equal(l.credit.gathered, 0);
+	assert_int_equal(l.credit.granted, 0);
 
 	/* Without RESUME it is of no content any more. */
 	grant_once(U(20));
@@ -1218,7 +1218,7 @@ WINDOW_TEST(test_resumed)
 	take(2, OAE_MESSAGE);
 	take_slice(1, 1, OAE_F_LAST);
 	assert_int_equal(count_op(OAE_OP_DISCARD), 1);
-	assert_int_equal(l.gathered, COST(2, SLICE));
+	assert_int_equal(l.credit.gathered, COST(2, SLICE));
 }
 
 /* --- READY --- */
@@ -1299,11 +1299,11 @@ LINK_TEST(test_ready_by_another_clock)
 	now -= 100000 * MS;
 	made_room(U(1));
 	assert_non_null(sent(OAE_READY));
-	assert_in_range(l.timer_at, now, now + cfg.dead);
+	assert_in_range(l.timer.at, now, now + cfg.dead);
 	now -= 100000 * MS;
 	made_room(U(1));
 	words_free();
-	assert_int_not_equal(l.timer_at, 0);
+	assert_int_not_equal(l.timer.at, 0);
 }
 
 /* --- what is refused for now --- */

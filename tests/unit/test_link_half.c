@@ -467,10 +467,10 @@ LINK_TEST(test_again_at)
 	u64 due = now + cfg.keepalive;
 
 	waiting(&x);
-	assert_true(l.timer_at <= due);
+	assert_true(l.timer.at <= due);
 	fire_at(due - 1);
 	assert_int_equal(l.half.state, OAE_HALF_WAITING);
-	assert_int_equal(l.timer_at, due);
+	assert_int_equal(l.timer.at, due);
 	fire_at(due);
 	assert_int_equal(l.half.state, OAE_HALF_OFFERED);
 	assert_int_equal(noted(OAE_N_REOFFERED), 1);
@@ -779,7 +779,7 @@ LINK_TEST(test_confirm)
 	confirm();
 	assert_int_equal(sent(OAE_COMMIT)->frame.flags, OAE_F_WANT_DONE);
 	assert_int_equal(sent(OAE_COMMIT)->frame.seq, l.tx);
-	assert_true(l.timer_at <= now + oae_link_pto(&l));
+	assert_true(l.timer.at <= now + oae_link_pto(&l));
 	confirm();				/* asked already */
 	assert_int_equal(a.nops + a.nsends, 0);
 	peer_lag = 0;

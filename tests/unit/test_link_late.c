@@ -497,7 +497,7 @@ LINK_TEST(test_ask_resolves)
 {
 	rcv(slice(1, 0));
 	port_down();
-	rcv(BUT(frame(OAE_SYNC), f.src_ltag = l.peer_ltag + 0x100, f.dst_ltag = 1));
+	rcv(BUT(frame(OAE_SYNC), f.src_ltag = l.peer.ltag + 0x100, f.dst_ltag = 1));
 	assert_int_equal(l.state, OAE_SYNC_RECD);
 	rcv(frame(OAE_ACK));
 	assert_nothing_but(OAE_N_FROZEN);
@@ -736,13 +736,13 @@ LINK_TEST(test_ack_old)
 	post(&x, 3, 0);
 	rcv(BUT(answer(OAE_ACK), f.ack--, f.have = 3, f.marks = 0));
 	assert_nothing_but(OAE_N_GAP_HEARD);
-	assert_int_equal(l.pn, 3);
+	assert_int_equal(l.number.sent, 3);
 	clear();
 	oae_link_ask(&l, &a);
 	/* The second is missing, and the third was sent after it. */
 	rcv(BUT(answer(OAE_ACK), f.map = 5, f.have = 5));
 	assert_int_equal(sent(OAE_OFFER)->slices, 2);
-	assert_int_equal(l.pn, 5);
+	assert_int_equal(l.number.sent, 5);
 	/* That is about what was sent before. */
 	rcv(BUT(answer(OAE_ACK), f.ack = 4, f.have = 5));
 	assert_nothing_but(OAE_N_GAP_HEARD);
@@ -911,7 +911,7 @@ LINK_TEST(test_turned_away_late)
 	f.src_ltag = 0;
 	rcv(f);
 	assert_nothing_but(OAE_N_FROZEN);
-	f.src_ltag = l.peer_ltag;
+	f.src_ltag = l.peer.ltag;
 	rcv(f);
 	assert_int_equal(count_op(OAE_OP_GONE), 1);
 
@@ -982,7 +982,7 @@ LINK_TEST(test_what_is_said)
 	assert_int_equal(s->frame.seq, 1);
 	assert_int_equal(s->frame.vc, 7);
 	assert_int_equal(s->frame.src_ltag, l.ltag);
-	assert_int_equal(s->frame.dst_ltag, l.peer_ltag);
+	assert_int_equal(s->frame.dst_ltag, l.peer.ltag);
 
 	computes(OAE_R_KIND, 0);
 	rcv(BUT(slice(0, END), f.kind = OAE_VERB));

@@ -135,15 +135,15 @@ LINK_TEST(test_over_freezes)
 /* The peer has these slices, and the network bears three of the others at a time. */
 static void ack_of_three(u64 have)
 {
-	l.cwnd = 6;
-	l.ssthresh = 6;
+	l.cong.cwnd = 6;
+	l.cong.ssthresh = 6;
 	ack(have);
 }
 
 /* As many as there are. */
 static void ack_of_all(u64 have)
 {
-	l.cwnd = 2 * OAE_MAX_SLICES;
+	l.cong.cwnd = 2 * OAE_MAX_SLICES;
 	ack(have);
 }
 
@@ -155,7 +155,7 @@ TEST(test_what_ends_doubt)
 
 	for (i = 0; i < ARRAY_SIZE(have); i++) {
 		open_link(NULL);
-		l.cwnd = 3;
+		l.cong.cwnd = 3;
 		post_message(&x, 1000, 100);
 		ack_of_three(0);
 		ack_of_three(0);
@@ -163,7 +163,7 @@ TEST(test_what_ends_doubt)
 			ack_of_three(have[i]);
 		} else {
 			rcv(BUT(answer(OAE_REFLECT), f.map = ~0U));
-			l.cwnd = 3;
+			l.cong.cwnd = 3;
 			post_message(&x, 1000, 100);
 		}
 		for (k = 0; k < 3; k++) {
@@ -309,8 +309,8 @@ LINK_TEST(test_sizes)
 		for (try = 0; try < 3; try++) {
 			assert_int_equal(probed(), sizes[i]);
 			late = probe_answer(false);
-			for (until = now + 7 * MS; l.timer_at < until;)
-				fire_at(l.timer_at);
+			for (until = now + 7 * MS; l.timer.at < until;)
+				fire_at(l.timer.at);
 			now = until;
 			rcv(late);
 			assert_int_equal(l.state, OAE_OPEN);
@@ -386,11 +386,13 @@ LINK_TEST(test_which_answers)
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(probed(), 1500);
 		ack(0);
-		rcv(BUT(probe_answer(false), f.map = 1U << (l.pn - f.ack - 1), f.ack = l.pn));
+		rcv(BUT(probe_answer(false), f.map = 1U << (l.number.sent - f.ack - 1),
+			f.ack = l.number.sent));
 	}
 	assert_int_equal(probed(), 1400);
 	ack(0);
-	rcv(BUT(probe_answer(false), f.map = 3U << (l.pn - f.ack - 1), f.ack = l.pn));
+	rcv(BUT(probe_answer(false), f.map = 3U << (l.number.sent - f.ack - 1),
+		f.ack = l.number.sent));
 	assert_null(probe());
 	assert_int_equal(l.state, OAE_SYNC_SENT);
 	assert_int_equal(sent(OAE_SYNC)->frame.sync.mtu, 1400);
@@ -435,8 +437,8 @@ LINK_TEST(test_tries_wild)
 
 	post_message(&x, LONG, LONG);
 	doubts();
-	l.search_tries = OAE_MTU_TRIES;
-	l.search_pn[0] = probe()->pn;
+	l.mtu.tries = OAE_MTU_TRIES;
+	l.mtu.search_pn[0] = probe()->pn;
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(probed(), 1500);
 		rcv(probe_answer(false));
@@ -464,7 +466,7 @@ TEST(test_too_old)
 		doubts();
 		for (i = 0; i < 5 && probe(); i++) {
 			assert_int_equal(probed(), 1500);
-			l.pn = probe()->pn + later;
+			l.number.sent = probe()->pn + later;
 			rcv(BUT(answer(OAE_ACK), f.map = ~0U));
 			assert_int_equal(!probe(), later < 33);
 		}
@@ -483,7 +485,7 @@ LINK_TEST(test_freeze_ends_search)
 	assert_null(probe());
 	rcv(resolved());
 	assert_null(probe());
-	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.pn));
+	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.number.sent));
 	assert_null(probe());
 	ack(0);
 	/* From its beginning. */
@@ -503,7 +505,7 @@ LINK_TEST(test_no_room)
 	post(&x, 1, 0);
 	for (i = 0; i < 3; i++) {
 		do {
-			fire_at(l.timer_at);
+			fire_at(l.timer.at);
 			assert_in_range(a.nsends, 0, 2);
 		} while (!sent(OAE_REFLECT));
 		assert_non_null(sent(OAE_ASK));
@@ -514,7 +516,7 @@ LINK_TEST(test_no_room)
 	assert_true(ended(&x, OAE_COMMITTED));
 	assert_null(probe());
 	while (!sent(OAE_REFLECT))
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(probed(), 1500);
 }
 
@@ -649,7 +651,7 @@ TEST(test_reflect_too_long)
 		assert_non_null(sent(OAE_REFLECT));
 		for (k = 1; k <= 3; k++) {
 			do
-				fire_at(l.timer_at);
+				fire_at(l.timer.at);
 			while (!sent(OAE_REFLECT));
 			assert_int_equal(!probe(), !cases[i].asks || k == 1);
 		}
@@ -664,7 +666,7 @@ TEST(test_reflect_too_long)
 		}
 		assert_int_equal(probed(), 1400);
 		do
-			fire_at(l.timer_at);
+			fire_at(l.timer.at);
 		while (!sent(OAE_REFLECT));
 		assert_int_equal(probed(), 1400);
 		gets_through(1280);
@@ -677,7 +679,7 @@ TEST(test_reflect_too_long)
 /* The timer fires as it is armed, and nobody says anything of length: when is it asked? */
 static u64 asks_again(void)
 {
-	for (fire_at(l.timer_at); !probe(); fire_at(l.timer_at))
+	for (fire_at(l.timer.at); !probe(); fire_at(l.timer.at))
 		if (noted(OAE_N_PROBE))
 			rcv(frame(OAE_SYNC_ACK));
 	return now;
@@ -723,7 +725,7 @@ LINK_TEST(test_again)
 	/* That is not asked for again. */
 	found = now;
 	while (now < found + 2 * AGAIN) {
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 		assert_null(probe());
 		if (noted(OAE_N_PROBE))
 			rcv(frame(OAE_SYNC_ACK));
@@ -803,7 +805,7 @@ LINK_TEST(test_peer_asks)
 	now += cfg.keepalive;
 	asked_for(1500);
 	assert_null(probe());
-	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.pn));
+	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.number.sent));
 	gets_through(576);
 	assert_int_equal(asks_again(), asked + AGAIN);
 }
@@ -815,7 +817,7 @@ static void asks_and_reflects(void)
 	post(&x, 1, 0);
 	do {
 		assert_null(probe());
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	} while (!sent(OAE_ASK) || !sent(OAE_REFLECT));
 }
 
@@ -837,7 +839,7 @@ LINK_TEST(test_again_no_room)
 	asks_and_reflects();
 	assert_int_equal(now, found + AGAIN);
 	assert_null(probe());
-	fire_at(l.timer_at);
+	fire_at(l.timer.at);
 	assert_int_equal(now, found + AGAIN + 1);
 	assert_int_equal(probed(), 1500);
 }
@@ -864,7 +866,7 @@ LINK_TEST(test_too_long_waits)
 	fire_at(shrunk + cfg.dead - 1);
 	assert_null(sent(OAE_OFFER));
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-	assert_true(l.timer_at <= shrunk + cfg.dead);
+	assert_true(l.timer.at <= shrunk + cfg.dead);
 	fire_at(shrunk + cfg.dead);
 	assert_reversed(&x, OAE_E_TOO_BIG);
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &y);
@@ -973,11 +975,11 @@ LINK_TEST(test_short_port_waits)
 	assert_int_equal(oae_link_port_max(&l), LONG);
 	post_kind(&x, OAE_VERB, 600, 8);
 	/* But to look for another path, at once. */
-	assert_int_equal(l.timer_at, now + 1);
+	assert_int_equal(l.timer.at, now + 1);
 	now += 2 * oae_link_pto(&l);
 	fire_at(now);
 	assert_null(probe());
-	assert_int_equal(l.timer_at, shrunk + cfg.keepalive);
+	assert_int_equal(l.timer.at, shrunk + cfg.keepalive);
 	fire_at(shrunk + cfg.keepalive);
 	assert_null(probe());
 }
@@ -993,7 +995,7 @@ LINK_TEST(test_short_port_ends)
 	post_kind(&x, OAE_VERB, 600, 8);
 	for (until = now + cfg.dead; now < until;) {
 		assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 		if (noted(OAE_N_PROBE))
 			rcv(frame(OAE_SYNC_ACK));
 	}
@@ -1062,7 +1064,7 @@ TEST(test_what_is_too_long)
 	for (i = 0; i < ARRAY_SIZE(fits); i++) {
 		for (more = 0; more < 2; more++) {
 			open_link(NULL);
-			l.peer_max_len = 10000;
+			l.peer.max_len = 10000;
 			set_mtu(OAE_MIN_MTU);
 			rcv(BUT(resolved(), f.sync.max_len = 10000));
 			if (fits[i].kind == OAE_MESSAGE)
@@ -1085,7 +1087,7 @@ TEST(test_what_is_too_long)
 /* A message of more than 64 slices is cut for the port, and waits for that. */
 LINK_TEST(test_message_waits)
 {
-	l.peer_max_len = 10000;
+	l.peer.max_len = 10000;
 	post_message(&x, 6000, LONG);
 	ack_of_all(0);
 	ack_of_all(0);
@@ -1250,10 +1252,10 @@ LINK_TEST(test_go_by_timer)
 	post_kind(&x, OAE_VERB, 600, 8);
 	fire_at(now + 20 * MS);
 	assert_null(sent(OAE_OFFER));
-	assert_true(l.timer_at > now + oae_link_pto(&l));
+	assert_true(l.timer.at > now + oae_link_pto(&l));
 	go_by(1400, 1300, 0, 0);
 	assert_non_null(sent(OAE_OFFER));
-	assert_true(l.timer_at <= now + oae_link_pto(&l));
+	assert_true(l.timer.at <= now + oae_link_pto(&l));
 }
 
 /* A search by another path is over here, and a row of failures is none. */
@@ -1263,7 +1265,7 @@ LINK_TEST(test_go_by_forgets)
 	doubts();
 	go_by(1500, 1500, 0, 0);
 	assert_int_equal(l.state, OAE_OPEN);
-	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.pn));
+	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.number.sent));
 	assert_null(probe());
 	ack(0);
 	ack(0);
@@ -1310,9 +1312,9 @@ TEST(test_far_unknown)
 /* An express that waits for a longer path was never offered: it is reversed at once. */
 LINK_TEST(test_express_waits)
 {
-	l.peer_max_len = 10000;
+	l.peer.max_len = 10000;
 	carries(128);
-	l.peer_max_len = 10000;
+	l.peer.max_len = 10000;
 	post_it(&(struct oae_post){
 		.handle = &x, .digest = DIGEST, .first = 1, .len = 6000, .slice_max = LONG,
 		.nslices = 5, .flags = OAE_POST_EXPRESS,
@@ -1327,7 +1329,7 @@ LINK_TEST(test_express_waits)
 /* An express that cannot be sent in this run: a longer path is asked for, and not about that. */
 LINK_TEST(test_express_not_sent)
 {
-	l.peer_max_len = 10000;
+	l.peer.max_len = 10000;
 	post_it(&(struct oae_post){
 		.handle = &x, .digest = DIGEST, .first = 1, .len = 6000, .slice_max = LONG,
 		.nslices = 5, .flags = OAE_POST_EXPRESS,
@@ -1361,13 +1363,13 @@ LINK_TEST(test_lies)
 			continue;
 		}
 		rcv(BUT(answer(OAE_ACK), f.have = dice >> 16 & 1, f.map = dice * 7,
-			f.ack = dice >> 28 ? l.pn - (dice >> 20 & 63) : dice));
+			f.ack = dice >> 28 ? l.number.sent - (dice >> 20 & 63) : dice));
 		for (k = 0, n = 0; k < a.nsends; k++)
 			n += a.send[k].frame.opcode == OAE_ASK;
 		assert_true(n == 0 || n == 2);
 		for (k = 0; k < ARRAY_SIZE(sizes) && sizes[k] != probed(); k++)
 			;
-		assert_true(k < ARRAY_SIZE(sizes) || probed() == l.peer_mtu);
+		assert_true(k < ARRAY_SIZE(sizes) || probed() == l.mtu.there);
 		assert_in_range(oae_link_slice_max(&l), SHORT, LONG);
 		assert_int_equal(count_op(OAE_OP_COMPLETE), 0);
 	}
@@ -1429,7 +1431,7 @@ LINK_TEST(test_back_to_the_peers_mtu)
 /* What was too long is carried, slice by slice; then the path is short for a moment. */
 LINK_TEST(test_carried_meanwhile)
 {
-	l.peer_max_len = 10000;
+	l.peer.max_len = 10000;
 	go_by(1500, 1500, 128, now);
 	rcv(BUT(resolved(), f.sync.max_len = 10000));
 	post_message(&x, 4 * LONG, LONG);

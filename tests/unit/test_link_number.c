@@ -133,7 +133,7 @@ LINK_TEST(test_impossible)
 /* On the wire the numbers wrap. */
 LINK_TEST(test_wrap)
 {
-	l.pn = (1ULL << 32) - 1;
+	l.number.sent = (1ULL << 32) - 1;
 	post(&x, 2, 0);
 	assert_int_equal(sent(OAE_OFFER)->frame.pn, 0);
 	rcv(BUT(frame(OAE_DONE), f.ack = ~0U));
@@ -155,7 +155,7 @@ LINK_TEST(test_wrap)
 	assert_says(2, 15);
 	/* A CLOSE is no answer: its 0 is no ack. */
 	open_link(state);
-	l.pn = 1ULL << 31;
+	l.number.sent = 1ULL << 31;
 	rcv(peer_closes(0, true));
 	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 0);
 	assert_int_equal(oae_link_state(&l), OAE_CLOSED);
@@ -196,13 +196,13 @@ WINDOW_TEST(test_round_trip)
 	rcv(BUT(answer_to(OAE_REFLECT, 2), f.ack++));
 	assert_int_equal(measured(), before);
 	now += MS;
-	l.srtt = 0;
+	l.rtt.srtt = 0;
 	rcv(answer_to(OAE_REFLECT, 3));
 	assert_int_equal(measured(), 3 * MS | 1);
 	/* An ACK says as much; of an ASK that is not known. */
 	post(&h[4], 2, 0);
 	now += 4 * MS;
-	l.srtt = 0;
+	l.rtt.srtt = 0;
 	ack_number(4, 1);
 	assert_int_equal(measured(), 4 * MS | 1);
 	fire_at(now + 40 * MS);

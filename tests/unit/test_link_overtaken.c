@@ -8,8 +8,8 @@
 static int setup(void **state)
 {
 	open_window(state);
-	l.cwnd = 20;
-	l.ssthresh = 20;
+	l.cong.cwnd = 20;
+	l.cong.ssthresh = 20;
 	return 0;
 }
 
@@ -43,13 +43,13 @@ OVERTAKEN_TEST(test_overtaken)
 	unsigned int i;
 	u32 seq = pass_first();
 
-	assert_int_equal(l.cwnd, 10);
+	assert_int_equal(l.cong.cwnd, 10);
 	/* That another is answered says nothing of that. */
 	post(&h[5], 1, 0);
 	reflect(seq + 4);
 	reflect_late(seq);
-	assert_int_equal(l.cwnd, 20);
-	assert_int_equal(l.ssthresh, 20);
+	assert_int_equal(l.cong.cwnd, 20);
+	assert_int_equal(l.cong.ssthresh, 20);
 	assert_int_equal(l.tx, seq + 4);
 	post(&h[1], 1, 0);
 	for (i = 0; i < 16; i++) {
@@ -71,10 +71,10 @@ OVERTAKEN_TEST(test_slice)
 	post(&h[1], 3, 0);
 	ack_number(1, 5);
 	assert_int_equal(offered(1)->slices, 2);
-	assert_int_equal(l.cwnd, 10);
+	assert_int_equal(l.cong.cwnd, 10);
 	reflect_late(1);
 	assert_true(ended(&h[1], OAE_COMMITTED));
-	assert_int_equal(l.cwnd, 20);
+	assert_int_equal(l.cong.cwnd, 20);
 
 	/* From now on it takes 16 numbers, too, or an answer to ASK. */
 	post(&h[2], 18, 0);
@@ -103,10 +103,10 @@ OVERTAKEN_TEST(test_before)
 	reflect(4);
 	reflect(5);
 	assert_null(sent(OAE_OFFER));
-	assert_int_equal(l.cwnd, 10);
+	assert_int_equal(l.cong.cwnd, 10);
 	reflect(2);
 	assert_int_equal(oae_lane(&l, 2)->state, OAE_OFFER_REFLECTED);
-	assert_int_equal(l.cwnd, 20);
+	assert_int_equal(l.cong.cwnd, 20);
 }
 
 /* What was overtaken in a run says nothing of the next one, which offers it anew. */
@@ -116,8 +116,8 @@ OVERTAKEN_TEST(test_run_before)
 
 	anew_wide();
 	reflect_late(seq);
-	assert_int_equal(l.cwnd, 10);
-	assert_false(l.reorder);
+	assert_int_equal(l.cong.cwnd, 10);
+	assert_false(l.number.reorder);
 }
 
 /* Nor does what was lost, and had to wait until then. */
@@ -131,7 +131,7 @@ OVERTAKEN_TEST(test_waited_in_run_before)
 	anew_wide();
 	reflect(1);
 	reflect(2);
-	assert_false(l.reorder);
+	assert_false(l.number.reorder);
 }
 
 /* A later loss counts. */
@@ -145,10 +145,10 @@ OVERTAKEN_TEST(test_lost_after)
 	reflect(seq + 2);
 	reflect(seq + 3);
 	rcv(BUT(answer_to(OAE_REFLECT, seq), f.ack = 4));
-	assert_int_equal(l.cwnd, 20);
+	assert_int_equal(l.cong.cwnd, 20);
 	fire_at(now + oae_link_pto(&l));
 	ack_number(seq + 4, 4);
-	assert_int_equal(l.cwnd, 10);
+	assert_int_equal(l.cong.cwnd, 10);
 }
 
 /* What was lost with it was lost: so it stays, whichever answer comes first. */
@@ -172,7 +172,7 @@ OVERTAKEN_TEST(test_and_lost)
 		}
 		/* That repeat is another loss. */
 		reflect_late(2);
-		assert_int_equal(l.cwnd, what ? 5 : 10);
+		assert_int_equal(l.cong.cwnd, what ? 5 : 10);
 	}
 }
 
@@ -183,8 +183,8 @@ OVERTAKEN_TEST(test_first_of_several)
 	ack_number(1, 4);
 	assert_int_equal(offered(1)->slices, 3);
 	rcv(BUT(answer_to(OAE_REFLECT, 1), f.ack--));
-	assert_int_equal(l.cwnd, 10);
-	assert_false(l.reorder);
+	assert_int_equal(l.cong.cwnd, 10);
+	assert_false(l.number.reorder);
 }
 
 /* That there is no room now says nothing of a loss. */
@@ -193,8 +193,8 @@ OVERTAKEN_TEST(test_refused)
 	u32 seq = pass_first();
 
 	refuse_number(seq, OAE_R_BUSY);
-	assert_int_equal(l.cwnd, 10);
-	assert_int_equal(l.undo_cwnd, 20);
+	assert_int_equal(l.cong.cwnd, 10);
+	assert_int_equal(l.cong.undo, 20);
 }
 
 /* A window that has grown beyond what it was stays as it is. */
@@ -202,10 +202,10 @@ OVERTAKEN_TEST(test_grown)
 {
 	u32 seq = pass_first();
 
-	l.cwnd = 30;
+	l.cong.cwnd = 30;
 	reflect_late(seq);
-	assert_int_equal(l.cwnd, 30);
-	assert_int_equal(l.undo_cwnd, 0);
+	assert_int_equal(l.cong.cwnd, 30);
+	assert_int_equal(l.cong.undo, 0);
 }
 
 UNIT_MAIN("overtaken")

@@ -198,7 +198,7 @@ PACK_TEST(test_said_when_frozen)
 	assert_int_equal(oae_link_pack_max(&l), 0);
 	cfg.pack = false;
 	/* Until the next ltag packs are taken, but not made. */
-	fire_at(l.timer_at);
+	fire_at(l.timer.at);
 	assert_true(sent(OAE_SYNC)->frame.sync.caps & OAE_CAPS_PACK);
 	rcv(BUT(resolved(), f.sync.caps = caps(true, 1)));
 	assert_int_equal(oae_link_pack_max(&l), 0);
@@ -374,7 +374,7 @@ WINDOW_TEST(test_new_run_in_the_window)
 	post(&h[1], 1, 0);
 	post_pack(&h[2], 80);
 	post(&h[3], 1, 0);
-	l.cwnd = 1;
+	l.cong.cwnd = 1;
 	anew_with(false, PLACES, 1500);
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
 	rcv(answer_to(OAE_REFLECT, 1));
@@ -474,11 +474,11 @@ PACK_TEST(test_taken_back_parked_long)
 {
 	post_pack(&h[1], 80);
 	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_BUSY));
-	fire_at(l.timer_at);
-	assert_true(l.timer_at > now + oae_link_pto(&l));
+	fire_at(l.timer.at);
+	assert_true(l.timer.at > now + oae_link_pto(&l));
 	assert_int_equal(take_back(&h[1]), 0);
 	assert_void_at(1);
-	assert_true(l.timer_at <= now + oae_link_pto(&l));
+	assert_true(l.timer.at <= now + oae_link_pto(&l));
 }
 
 /* Behind what has a number, it has none. */
@@ -526,7 +526,7 @@ WINDOW_TEST(test_taken_back_not_given)
 	post(&h[1], 1, 0);
 	post_pack(&h[2], 80);
 	post(&h[3], 1, 0);
-	l.cwnd = 1;
+	l.cong.cwnd = 1;
 	anew_with(true, PLACES, 1500);
 	assert_ptr_equal(sent(OAE_OFFER)->handle, &h[1]);
 	assert_int_equal(a.nsends, 2);

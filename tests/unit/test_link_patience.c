@@ -12,7 +12,7 @@
 static u64 goes_at(u8 opcode)
 {
 	do
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	while (!sent(opcode) && l.state == OAE_OPEN);
 	assert_non_null(sent(opcode));
 	return now;
@@ -22,7 +22,7 @@ static u64 goes_at(u8 opcode)
 static u64 freezes_at(void)
 {
 	while (l.state == OAE_OPEN)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	return now;
 }
 
@@ -31,7 +31,7 @@ static void answered(void)
 {
 	clear();
 	oae_link_ask(&l, &a);
-	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.pn));
+	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.number.sent));
 }
 
 /* The same so many times, half a probe timeout apart. */
@@ -66,7 +66,7 @@ WINDOW_TEST(test_progress_above)
 	post_some(1, 2);
 	for (i = 0; i < 31; i++) {
 		fire_at(now + PTO / 2);
-		l.cwnd = PLACES;
+		l.cong.cwnd = PLACES;
 		refuse_number(2, OAE_R_BUSY);
 		ready();
 		assert_non_null(offered(2));
@@ -85,7 +85,7 @@ WINDOW_TEST(test_progress_below)
 	rcv(BUT(answer_to(OAE_REFLECT, 1), f.marks = 0));
 	assert_true(ended(&h[1], OAE_COMMITTED));
 	while (now < began + 17 * PTO)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(l.state, OAE_OPEN);
 	began = now;
 	answered_often(32);
@@ -112,11 +112,11 @@ LINK_TEST(test_held_again)
 	assert_non_null(sent(OAE_REFLECT));
 	now += MS;
 	commit(0);
-	assert_int_equal(l.srtt, 0);
+	assert_int_equal(l.rtt.srtt, 0);
 	rcv(slice(0, OAE_F_LAST));
 	now += 2 * MS;
 	commit(0);
-	assert_int_equal(l.srtt, (2 * MS) | 1);
+	assert_int_equal(l.rtt.srtt, (2 * MS) | 1);
 }
 
 /* It is not for what is held above what this end refuses, since it settles. */
@@ -128,7 +128,7 @@ WINDOW_TEST(test_held_up_in_time)
 	assert_non_null(sent(OAE_REFLECT));
 	fire_at(now + 10 * PTO);
 	assert_int_equal(a.nsends, 0);
-	assert_true(l.timer_at > now + PTO);
+	assert_true(l.timer.at > now + PTO);
 }
 
 /* And for the dead time of what is asked first, whatever else is in vain. */
@@ -155,7 +155,7 @@ LINK_TEST(test_answered_late)
 	answered();
 	at = now;
 	now += PTO / 4;
-	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.pn - 1));
+	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.number.sent - 1));
 	assert_int_equal(goes_at(OAE_ASK), at + PTO);
 	anew();
 	now += PTO / 2;
@@ -171,13 +171,13 @@ LINK_TEST(test_silent_renamed)
 
 	post(&x, 1, 0);
 	while (!l.down)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	now += 1000 * MS;
 	post(&y, 1, 0);
 	began = now;
 	renamed();
 	while (l.nlanes || l.next_valid)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_in_range(now, began + cfg.dead, began + cfg.dead + cfg.keepalive);
 }
 
@@ -251,7 +251,7 @@ WINDOW_TEST(test_asked_took)
 	assert_non_null(sent(OAE_ASK));
 	now += 2 * MS;
 	reflect(1);
-	assert_int_equal(l.srtt, 2 * MS);
+	assert_int_equal(l.rtt.srtt, 2 * MS);
 }
 
 /* Something is asked for by its number; this is out. */
@@ -275,19 +275,19 @@ WINDOW_TEST(test_asked_guess)
 	asked_for(1);
 	now += 2 * MS;
 	reflect(1);
-	assert_int_equal(l.srtt, 2 * MS);
+	assert_int_equal(l.rtt.srtt, 2 * MS);
 	asked_for(3);
 	now += 5 * MS;
 	reflect(3);
-	assert_int_equal(l.srtt, 5 * MS);
+	assert_int_equal(l.rtt.srtt, 5 * MS);
 	post(&x, 1, 0);
 	now += MS;
 	reflect(5);
-	assert_int_equal(l.srtt, MS | 1);
+	assert_int_equal(l.rtt.srtt, MS | 1);
 	asked_for(6);
 	now += 5 * MS;
 	reflect(6);
-	assert_int_equal(l.srtt, MS | 1);
+	assert_int_equal(l.rtt.srtt, MS | 1);
 }
 
 /* Nor does it tell how long that took: what answers an earlier question, or one that was no ASK. */
@@ -297,14 +297,14 @@ WINDOW_TEST(test_asked_other)
 	now += 2 * MS;
 	rcv(BUT(answer_to(OAE_REFLECT, 1), f.ack = oae_lane(&l, 1)->pn - 2));
 	assert_true(ended(&h[1], OAE_COMMITTED));
-	assert_int_equal(l.srtt, 0);
+	assert_int_equal(l.rtt.srtt, 0);
 	post(&x, 1, 0);
 	clear();
 	oae_link_ask(&l, &a);
 	now += 2 * MS;
-	rcv(BUT(answer_to(OAE_REFLECT, 3), f.ack = l.pn));
+	rcv(BUT(answer_to(OAE_REFLECT, 3), f.ack = l.number.sent));
 	assert_true(ended(&x, OAE_COMMITTED));
-	assert_int_equal(l.srtt, 0);
+	assert_int_equal(l.rtt.srtt, 0);
 }
 
 /* What an answer is about is not asked for by what else that answer has heard. */
@@ -321,14 +321,16 @@ WINDOW_TEST(test_answered_and_passed)
 			clear();
 			oae_link_ask(&l, &a);
 		}
-		cwnd = l.cwnd;
+		cwnd = l.cong.cwnd;
 		if (what == 0)		/* slices are missing: they are sent */
-			rcv(BUT(answer_to(OAE_ACK, 1), f.ack = l.pn - 1, f.map = ~0U, f.have = 5));
+			rcv(BUT(answer_to(OAE_ACK, 1), f.ack = l.number.sent - 1, f.map = ~0U,
+				f.have = 5));
 		if (what == 1)		/* a verb that waits */
-			rcv(BUT(answer_to(OAE_ACK, 2), f.ack = l.pn - 1, f.map = ~0U, f.have = 1));
+			rcv(BUT(answer_to(OAE_ACK, 2), f.ack = l.number.sent - 1, f.map = ~0U,
+				f.have = 1));
 		if (what == 2)		/* refused */
 			rcv(BUT(answer_to(OAE_REFUSE, 2), f.reason = OAE_R_CONFLICT,
-				f.ack = l.pn - 1, f.map = ~0U << 4 | 4));
+				f.ack = l.number.sent - 1, f.map = ~0U << 4 | 4));
 		for (i = 0; i < a.nsends; i++)
 			assert_int_not_equal(a.send[i].frame.seq, what ? 2 : 0);
 		assert_int_equal(a.nsends, 1);
@@ -336,24 +338,24 @@ WINDOW_TEST(test_answered_and_passed)
 			assert_int_equal(offered(1)->slices, 2);
 		assert_int_equal(noted(OAE_N_REPAIRED), what != 1);
 		if (what < 2)
-			assert_int_equal(l.cwnd, what ? cwnd : l.cwnd);
+			assert_int_equal(l.cong.cwnd, what ? cwnd : l.cong.cwnd);
 	}
 }
 
 /* A refusal for good answers the number: that it has not heard its last frame is no loss. */
 WINDOW_TEST(test_refused_and_passed)
 {
-	unsigned int i, cwnd = l.cwnd;
+	unsigned int i, cwnd = l.cong.cwnd;
 
 	post(&h[1], 3, 0);
 	for (i = 0; i < 4; i++) {
 		clear();
 		oae_link_ask(&l, &a);
 	}
-	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_TOO_BIG, f.ack = l.pn));
+	rcv(BUT(answer_to(OAE_REFUSE, 1), f.reason = OAE_R_TOO_BIG, f.ack = l.number.sent));
 	assert_reversed(&h[1], OAE_E_TOO_BIG);
 	assert_int_equal(noted(OAE_N_REPAIRED), 0);
-	assert_int_equal(l.cwnd, cwnd);
+	assert_int_equal(l.cong.cwnd, cwnd);
 }
 
 /* Nothing, in place of what was reversed, is to be answered as all else. */
@@ -412,10 +414,10 @@ WINDOW_TEST(test_part_in_another_run)
 	anew_wide();
 	post(&h[2], 8, 0);
 	reflect(l.tx + 1);
-	l.cwnd = 8;
-	l.ssthresh = 8;
+	l.cong.cwnd = 8;
+	l.cong.ssthresh = 8;
 	ack_number(l.tx + 1, 1);
-	assert_int_equal(l.cwnd, 4);
+	assert_int_equal(l.cong.cwnd, 4);
 }
 
 /* --- by another clock --- */
@@ -467,7 +469,7 @@ LINK_TEST(test_clock_silent)
 	u64 began = another_clock();
 
 	while (!l.down)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(now, began + 500 * MS);
 }
 

@@ -13,7 +13,7 @@ static struct oae_frame asked(void)
 {
 	struct oae_frame f = frame(OAE_SYNC);
 
-	f.src_ltag = l.peer_ltag + 0x100;
+	f.src_ltag = l.peer.ltag + 0x100;
 	return f;
 }
 
@@ -25,7 +25,7 @@ static void express_too_long(struct oae_frame sync)
 		.flags = OAE_POST_EXPRESS,
 	};
 
-	l.peer_max_len = 10000;
+	l.peer.max_len = 10000;
 	sync.sync.max_len = 10000;
 	post_it(&p);
 	assert_true(sent(OAE_OFFER)->handle == &x);
@@ -122,7 +122,7 @@ LINK_TEST(test_delivered_after_all)
 	rcv(BUT(frame(OAE_SYNC_ACK), f.rx++));
 	assert_undecided();
 	while (l.state == OAE_OPEN)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 	rcv(BUT(resolved(), f.rx++));
 	assert_true(ended(&x, OAE_COMMITTED));
@@ -262,7 +262,7 @@ LINK_TEST(test_worn)
 	assert_true(ended(&y, OAE_COMMITTED));
 	assert_int_equal(noted(OAE_N_WORN), 1);
 	assert_non_null(sent(OAE_SYNC));
-	fire_at(l.timer_at);
+	fire_at(l.timer.at);
 	assert_int_equal(noted(OAE_N_WORN), 0);
 	rcv(resolved());
 	assert_int_equal(l.state, OAE_OPEN);

@@ -63,7 +63,7 @@ static struct oae_frame asked_by_sync(void)
 {
 	struct oae_frame f = frame(OAE_SYNC);
 
-	f.src_ltag = l.peer_ltag + 0x100;
+	f.src_ltag = l.peer.ltag + 0x100;
 	return f;
 }
 
@@ -429,7 +429,7 @@ LINK_TEST(test_down)
 	recalled();
 	post(&y, 1, 0);
 	while (!l.down)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_true(ended(&y, OAE_REVERSED));
 	assert_int_equal(count_op(OAE_OP_COMPLETE), 1);
 	rcv(resolved());
@@ -694,7 +694,7 @@ LINK_TEST(test_settling_too_long)
 		assert_int_equal(l.state, OAE_OPEN);
 		if (frozen) {
 			assert_true(oae_link_settling(&l));
-			fire_at(l.timer_at);
+			fire_at(l.timer.at);
 			assert_int_equal(sent(OAE_COMMIT)->frame.flags, OAE_F_WANT_DONE);
 			rcv(frame(OAE_DONE));
 		}

@@ -26,7 +26,7 @@ WINDOW_TEST(test_passed)
 	reflect(2);
 	reflect(3);
 	assert_int_equal(a.nsends, 0);
-	pn = l.pn;
+	pn = l.number.sent;
 	reflect(4);
 	assert_int_equal(a.nsends, 1);
 	assert_int_equal(offered(1)->frame.flags, 0);
@@ -64,13 +64,13 @@ WINDOW_TEST(test_passed_heard)
 	post_some(2, 4);
 	reflect(2);
 	reflect(3);
-	cwnd = l.cwnd;
+	cwnd = l.cong.cwnd;
 	rcv(BUT(answer_to(OAE_REFLECT, 4), f.map = 1 << 2));
 	assert_int_equal(a.nsends, 1);
 	assert_int_equal(sent(OAE_ASK)->frame.seq, 1);
 	assert_int_equal(noted(OAE_N_ASKED), 1);
 	assert_int_equal(noted(OAE_N_REPAIRED), 0);
-	assert_in_range(l.cwnd, cwnd, cwnd + 1);
+	assert_in_range(l.cong.cwnd, cwnd, cwnd + 1);
 	/* And once more, if ASK or its answer is lost. */
 	post_some(5, 7);
 	reflect(5);
@@ -151,7 +151,7 @@ TEST(test_passed_window_of_one)
 		post(&h[1], 3, 0);
 		questions(3);
 		/* An old one. */
-		rcv(BUT(answer_to(OAE_ACK, 1), f.ack = l.pn, f.map = heard ? 1 << 2 : 0,
+		rcv(BUT(answer_to(OAE_ACK, 1), f.ack = l.number.sent, f.map = heard ? 1 << 2 : 0,
 			f.have = 1, f.marks = 0));
 		assert_int_equal(offered(1)->slices, 6);
 	}
@@ -196,7 +196,7 @@ WINDOW_TEST(test_patience)
 	for (i = 1; i <= 63; i++) {
 		fire_at(now + pto / 2);
 		questions(1);
-		rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.pn, f.map = ~0U));
+		rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.number.sent, f.map = ~0U));
 		if (i == 31)
 			rcv(BUT(answer_to(OAE_REFLECT, 1), f.marks = 0));
 	}
@@ -216,45 +216,45 @@ static void ask_next(void)
 /* What the answer shows to be lost makes the window smaller, and no REFLECT undoes that. */
 WINDOW_TEST(test_asked_lost)
 {
-	u16 before = l.cwnd, after;
+	u16 before = l.cong.cwnd, after;
 
 	post(&h[1], 3, 0);
 	ask_next();
-	assert_int_equal(l.cwnd, before);
+	assert_int_equal(l.cong.cwnd, before);
 	ack_number(1, 4);
 	assert_int_equal(offered(1)->slices, 3);
 	assert_int_equal(noted(OAE_N_GAP_HEARD), 1);
-	after = l.cwnd;
+	after = l.cong.cwnd;
 	assert_in_range(after, before / 2, before - 1);
 	rcv(BUT(answer_to(OAE_REFLECT, 1), f.ack = oae_lane(&l, 1)->pn - 2));
 	assert_true(ended(&h[1], OAE_COMMITTED));
-	assert_int_equal(l.cwnd, after);
+	assert_int_equal(l.cong.cwnd, after);
 }
 
 /* The answer was lost, or is late: of the offer nothing was. */
 WINDOW_TEST(test_asked_reflected)
 {
-	u16 before = l.cwnd;
+	u16 before = l.cong.cwnd;
 
 	post_some(1, 1);
 	ask_next();
 	reflect(l.tx + 1);
 	assert_true(ended(&h[1], OAE_COMMITTED));
-	assert_int_equal(l.cwnd, before);
+	assert_int_equal(l.cong.cwnd, before);
 }
 
 /* Nothing of it is there: what was sent goes again, and no more. */
 WINDOW_TEST(test_asked_all_lost)
 {
-	l.cwnd = 8;
-	l.ssthresh = 8;
+	l.cong.cwnd = 8;
+	l.cong.ssthresh = 8;
 	post(&h[1], 40, 0);
 	assert_int_equal(offered(1)->slices, PART(0, 8));
 	ask_next();
 	ack_number(1, 0);
 	/* The network bears fewer. */
-	assert_int_equal(offered(1)->slices, PART(0, l.cwnd));
-	assert_in_range(l.cwnd, 4, 7);
+	assert_int_equal(offered(1)->slices, PART(0, l.cong.cwnd));
+	assert_in_range(l.cong.cwnd, 4, 7);
 }
 
 /* An ACK that has heard neither what was sent last nor ASK is about what was sent before. */

@@ -342,7 +342,7 @@ WINDOW_TEST(test_stays)
 	ack_number(1, 11);
 	assert_offered(4, true);
 	refuse_number(1, OAE_R_BUSY);
-	l.cwnd = 10;
+	l.cong.cwnd = 10;
 	ready();
 	assert_offered(15, true);
 	/* Nothing, in its place, has not. */

@@ -228,7 +228,7 @@ RULE(test_slices_in_any_order)
 {
 	struct sim_tx *tx;
 
-	a->link.cwnd = 64;
+	a->link.cong.cwnd = 64;
 	tx = post_slices(a, 64, 0);
 	assert_int_equal(w.to[B].n, 64);
 	while (w.to[B].n > 1)			/* LAST but one first */

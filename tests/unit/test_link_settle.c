@@ -36,7 +36,7 @@ LINK_TEST(test_nothing_offered)
 
 	fire_at(now + 10 * MS);
 	settle(40 * MS);
-	assert_int_equal(l.timer_at, until);
+	assert_int_equal(l.timer.at, until);
 	post_half(&y);
 	assert_null(sent(OAE_OFFER));
 	post(&x, 1, 0);
@@ -61,7 +61,7 @@ LINK_TEST(test_parked_stays)
 	assert_null(sent(OAE_OFFER));
 	fire_at(begin + cfg.keepalive);
 	assert_null(sent(OAE_OFFER));
-	assert_true(l.timer_at > now + MS);
+	assert_true(l.timer.at > now + MS);
 	rcv(frame(OAE_SYNC_ACK));
 	fire_at(begin + 250 * MS);
 	assert_true(sent(OAE_OFFER)->handle == &x);
@@ -76,13 +76,13 @@ LINK_TEST(test_parked_waits)
 	post(&x, 1, 0);
 	refuse(OAE_R_BUSY);
 	settle(250 * MS);
-	for (n = 0; l.timer_at < until && n < 20; n++) {
-		fire_at(l.timer_at);
+	for (n = 0; l.timer.at < until && n < 20; n++) {
+		fire_at(l.timer.at);
 		assert_null(sent(OAE_OFFER));
 		if (sent(OAE_SYNC))
 			rcv(frame(OAE_SYNC_ACK));
 	}
-	assert_int_equal(l.timer_at, until);
+	assert_int_equal(l.timer.at, until);
 	fire_at(until);
 	assert_true(sent(OAE_OFFER)->handle == &x);
 }
@@ -175,7 +175,7 @@ LINK_TEST(test_unseen_unanswered)
 	settle(1000 * MS);
 	while (now < begin + cfg.dead) {
 		assert_int_equal(l.state, OAE_OPEN);
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	}
 	assert_int_equal(now, begin + cfg.dead);
 	assert_int_equal(noted(OAE_N_STALL), 1);
@@ -222,7 +222,7 @@ LINK_TEST(test_goes_on)
 	assert_null(sent(OAE_OFFER));
 	go_on();
 	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);
-	assert_true(l.timer_at <= now + oae_link_pto(&l));
+	assert_true(l.timer.at <= now + oae_link_pto(&l));
 }
 
 /* Nor does what the peer offers. */
@@ -388,7 +388,7 @@ LINK_TEST(test_leave_ends)
 	cfg.keepalive = 10000 * MS;
 	fire_at(now + 10 * MS);
 	leave();
-	assert_int_equal(l.timer_at, begin + 1010 * MS);
+	assert_int_equal(l.timer.at, begin + 1010 * MS);
 	post(&x, 1, 0);
 	fire_at(begin + 1010 * MS);
 	assert_true(sent(OAE_OFFER) && sent(OAE_OFFER)->handle == &x);

@@ -23,10 +23,10 @@ LINK_TEST(test_open)
 	assert_int_equal(v.pending, 0);
 	assert_false(v.down || v.half || v.doubt);
 	assert_int_equal(v.slice_max, oae_link_slice_max(&l));
-	assert_int_equal(v.peer_max_len, l.peer_max_len);
+	assert_int_equal(v.peer_max_len, l.peer.max_len);
 	assert_int_equal(v.tx, l.tx);
 	assert_int_equal(v.rx, l.rx);
-	assert_int_equal(v.srtt, l.srtt);
+	assert_int_equal(v.srtt, l.rtt.srtt);
 	assert_true(oae_link_idle(&l));
 	assert_false(oae_link_closed(&l));
 }

@@ -335,8 +335,8 @@ RULE_CLOSED(test_two_runs_idle)
 	wait_ms(150);
 	assert_int_equal(w.notes[OAE_N_DOWN], 0);
 	assert_int_equal(w.notes[OAE_N_RESOLVED], 2);
-	assert_int_equal(a->link.peer_ltag, b->link.ltag);
-	assert_int_equal(b->link.peer_ltag, a->link.ltag);
+	assert_int_equal(a->link.peer.ltag, b->link.ltag);
+	assert_int_equal(b->link.peer.ltag, a->link.ltag);
 }
 
 /* And CLOSE was repeated until then. */
@@ -538,7 +538,7 @@ RULE_CLOSED(test_hostile)
 			if (f.opcode <= OAE_SYNC_CHK) {
 				f.src_ltag ^= !sim_upto(&w, 4);
 				f.dst_ltag ^= !sim_upto(&w, 4);
-				f.sync.inc = sim_upto(&w, 4) ? a->link.peer_inc :
+				f.sync.inc = sim_upto(&w, 4) ? a->link.peer.inc :
 							       sim_rand(&w);
 				f.sync.peer_inc = sim_upto(&w, 4) ?
 						  a->link.inc : 7;
@@ -559,8 +559,8 @@ RULE_CLOSED(test_hostile)
 			assert_true(a->link.hold.len <= a->cfg.max_len);
 			if (a->link.state == OAE_CLOSED)
 				break;
-			assert_true(a->link.timer_at && a->link.ltag);
-			if (a->link.timer_at <= w.now) {
+			assert_true(a->link.timer.at && a->link.ltag);
+			if (a->link.timer.at <= w.now) {
 				act.nops = 0;
 				act.nsends = 0;
 				oae_link_timer(&a->link, w.now, &act);

@@ -114,7 +114,7 @@
 	X(CLOSE_NONE, rcv_close(0, 0))		/* the peer holds nothing of mine */ \
 	X(CLOSE_ALL, rcv_close(l.given, 0)) \
 	X(CLOSE_LAST, rcv_close(l.given, OAE_F_LAST)) \
-	X(CLOSE_POLICY, rcv_plain(OAE_CLOSE, l.ltag, l.peer_ltag, OAE_R_POLICY)) \
+	X(CLOSE_POLICY, rcv_plain(OAE_CLOSE, l.ltag, l.peer.ltag, OAE_R_POLICY)) \
 	X(CLOSE_ACK, rcv_plain(OAE_CLOSE_ACK, l.ltag, PEER, 0)) \
 	X(NOLINK, rcv_plain(OAE_NOLINK, l.ltag, PEER, 0)) \
 	X(HELLO, rcv_plain(OAE_HELLO, 0, PEER, 0)) \
@@ -123,7 +123,7 @@
 	X(OLD_REFLECT, rcv_reflect(STALE, true)) \
 	X(OLD_ACK, rcv_ack(STALE, 0)) \
 	X(OLD_COMMIT, rcv_commit(STALE, PEER, OAE_F_WANT_DONE, 0)) \
-	X(OLD_REFUSE, rcv_refuse(STALE, OAE_R_TOO_BIG, l.pn)) \
+	X(OLD_REFUSE, rcv_refuse(STALE, OAE_R_TOO_BIG, l.number.sent)) \
 	X(OLD_READY, rcv_plain(OAE_READY, STALE, PEER, 0)) \
 	X(OLD_DONE, rcv_plain(OAE_DONE, STALE, PEER, 0)) \
 	X(OLD_CLOSE, rcv_plain(OAE_CLOSE, STALE, PEER, 0)) \
@@ -300,7 +300,7 @@ static void rcv_settling(u8 slice, u8 flags)
 static void grant_nothing(void)
 {
 	inbox = 0;
-	l.granted = 0;
+	l.credit.granted = 0;
 }
 
 static void rcv_kind(u8 kind)
@@ -321,7 +321,7 @@ static struct oae_frame answer(u8 opcode, u32 dst, u8 kind)
 	u64 nothing = oae_slice_hash("", 0, 0);
 
 	f.seq = l.tx + 1;
-	f.ack = l.pn;
+	f.ack = l.number.sent;
 	f.kind = kind;
 	if (opcode == OAE_REFLECT) {
 		f.reflect.digest = kind == OAE_VOID ? oae_whole_digest(&nothing, 1) : DIGEST;
@@ -391,7 +391,7 @@ static void reflect(bool right)
 
 static void refuse(u16 reason)
 {
-	rcv_refuse(l.ltag, reason, l.pn);
+	rcv_refuse(l.ltag, reason, l.number.sent);
 }
 
 /* COMMIT of what is held, if something is. */
@@ -558,7 +558,7 @@ static void place(const char *part[PARTS])
 	part[5] = l.next_valid ? "next" : "";
 	part[6] = l.await_done ? "await" : "";
 	part[7] = l.down ? "down" : "";
-	part[8] = l.said_blocked ? "blocked" : "";
+	part[8] = l.credit.said_blocked ? "blocked" : "";
 	part[9] = oae_link_owes_credit(&l) ? "owes" : "";
 }
 
@@ -794,10 +794,10 @@ TEST(test_timer_armed)
 			go(s, e, got);
 			if (l.state == OAE_CLOSED)
 				continue;
-			if (!l.timer_at || l.timer_at > now + cfg.dead)
+			if (!l.timer.at || l.timer.at > now + cfg.dead)
 				fail_msg("%s in %s: timer at %llu, now %llu",
 					 event_text[e], state_text[s],
-					 (unsigned long long)l.timer_at,
+					 (unsigned long long)l.timer.at,
 					 (unsigned long long)now);
 		}
 	}

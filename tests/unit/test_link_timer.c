@@ -64,23 +64,23 @@ LINK_TEST(test_longest)
 	began = now;
 	for (i = 0; i < 100; i++)
 		round_trip(MS);
-	assert_int_equal(oae_peak(&l.longest), longest);
+	assert_int_equal(oae_peak(l.rtt.longest), longest);
 	assert_in_range(oae_link_pto(&l), MS, 3 * MS);
 	/* A shorter one takes its place when it is old enough, and not before. */
 	now = began + times - 2 * MS;
 	round_trip(3 * MS);
 	round_trip(MS);
-	assert_int_equal(oae_peak(&l.longest), longest);
+	assert_int_equal(oae_peak(l.rtt.longest), longest);
 	now = began + 2 * times + 2 * MS;
 	round_trip(MS);
-	assert_int_equal(oae_peak(&l.longest), 3 * MS);
+	assert_int_equal(oae_peak(l.rtt.longest), 3 * MS);
 	/* What is longer than the dead time says nothing. */
 	round_trip(cfg.dead + MS);
-	assert_int_equal(oae_peak(&l.longest), 3 * MS);
+	assert_int_equal(oae_peak(l.rtt.longest), 3 * MS);
 	/* Nothing is remembered of long ago. */
 	now += 3 * times;
 	round_trip(MS);
-	assert_int_equal(oae_peak(&l.longest), MS);
+	assert_int_equal(oae_peak(l.rtt.longest), MS);
 }
 
 /* One that hardly varies may vary all the same. */
@@ -95,8 +95,8 @@ LINK_TEST(test_twice_at_least)
 
 static void idle_until(u64 when)
 {
-	while (l.timer_at <= when)
-		fire_at(l.timer_at);
+	while (l.timer.at <= when)
+		fire_at(l.timer.at);
 	now = when;
 }
 
@@ -106,7 +106,7 @@ static u64 runs_until(void)
 	unsigned int i;
 
 	for (i = 0; i < 20 && l.state == OAE_OPEN; i++)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_true(oae_link_state(&l) == OAE_SYNC_SENT);
 	assert_int_equal(noted(OAE_N_STALL), 1);
 	return now;
@@ -181,7 +181,7 @@ LINK_TEST(test_sync_measured)
 
 	open_link(state);
 	port_down();
-	fire_at(l.timer_at);			/* sent again: whose answer is it? */
+	fire_at(l.timer.at);			/* sent again: whose answer is it? */
 	assert_non_null(sent(OAE_SYNC));
 	now += 2 * MS;
 	rcv(resolved());
@@ -190,14 +190,14 @@ LINK_TEST(test_sync_measured)
 	round_trip(1);
 	assert_about(oae_link_pto(&l), MS);
 	port_down();
-	fire_at(l.timer_at);
+	fire_at(l.timer.at);
 	now += 50 * MS;
 	rcv(resolved());
 	assert_about(oae_link_pto(&l), MS);
 
 	open_link(state);
 	port_down();
-	fire_at(l.timer_at);
+	fire_at(l.timer.at);
 	now += 5000 * MS;
 	rcv(resolved());
 	assert_about(oae_link_pto(&l), cfg.stall_max / 4 * 3);
@@ -215,7 +215,7 @@ LINK_TEST(test_sync_measured)
 static u64 asks_at(u8 opcode)
 {
 	do
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	while (!sent(opcode) && l.state == OAE_OPEN);
 	assert_non_null(sent(opcode));
 	return now;
@@ -224,7 +224,7 @@ static u64 asks_at(u8 opcode)
 /* The peer answers, and says nothing of what is offered; @back: but of so old a question. */
 static void answers(u32 back)
 {
-	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.pn - back));
+	rcv(BUT(frame(OAE_DONE), f.seq = l.rx, f.ack = l.number.sent - back));
 }
 
 /*
@@ -255,7 +255,7 @@ TEST(test_asks_in_time)
 				rcv(answer(OAE_REFLECT));
 				peer_lag = 1;
 			}
-			assert_in_range(l.timer_at, began, at);
+			assert_in_range(l.timer.at, began, at);
 			if (early)
 				fire_at(began + PTO / 2);
 			assert_int_equal(asks_at(asks[what]), at);
@@ -303,7 +303,7 @@ LINK_TEST(test_row_of_asks)
 	assert_int_equal(s->frame.seq, l.tx + 1);
 	assert_int_equal(s->frame.kind, OAE_VERB);
 	assert_int_equal(s->frame.flags, 0);
-	assert_int_equal(s->frame.pn, l.pn);
+	assert_int_equal(s->frame.pn, l.number.sent);
 	open_link(state);
 	post(&x, 1, OAE_POST_EXPRESS);
 	asks_at(OAE_ASK);
@@ -405,8 +405,8 @@ LINK_TEST(test_silent)
 		assert_int_equal(asks_at(OAE_ASK), asked + cfg.stall_max);
 		if (heard)
 			rcv(frame(OAE_COMMIT));
-		while (l.asks < 6)
-			fire_at(l.timer_at);
+		while (l.timer.asks < 6)
+			fire_at(l.timer.at);
 		assert_int_equal(l.state, OAE_OPEN);
 		fire_at(asked + cfg.dead);
 		assert_int_equal(noted(OAE_N_STALL), !heard);
@@ -420,7 +420,7 @@ LINK_TEST(test_silent)
 	asked = asks_at(OAE_ASK);
 	runs_until();
 	while (!l.down)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(now, asked + cfg.dead);
 }
 
@@ -592,7 +592,7 @@ LINK_TEST(test_parked_in_time)
 	rcv(frame(OAE_DONE));			/* the peer is heard */
 	fire_at(now);
 	while (!sent(OAE_OFFER))
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(now, began + 8 * pto);
 	assert_true(sent(OAE_OFFER) && !sent(OAE_SYNC));
 }
@@ -604,15 +604,15 @@ LINK_TEST(test_probe_in_time)
 
 	cfg.dead = 450 * MS;			/* not a multiple of keepalive */
 	while (!noted(OAE_N_PROBE))
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	asked = now;
 	assert_int_equal(asked, began + 100 * MS);
 	for (i = 1; i <= 4; i++) {
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 		assert_true(noted(OAE_N_PROBE) && sent(OAE_SYNC));
 		assert_int_equal(now, asked + i * 100 * MS);
 	}
-	fire_at(l.timer_at);
+	fire_at(l.timer.at);
 	assert_int_equal(now, asked + 450 * MS);
 	assert_true(noted(OAE_N_STALL) && noted(OAE_N_DOWN));
 
@@ -629,9 +629,9 @@ static u64 next_sent(u8 opcode)
 {
 	u64 before = now;
 
-	fire_at(l.timer_at);
+	fire_at(l.timer.at);
 	while (!sent(opcode))
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	return now - before;
 }
 
@@ -648,7 +648,7 @@ LINK_TEST(test_asks_more_slowly)
 	for (i = 0; i < 7; i++)
 		assert_int_equal(next_sent(OAE_SYNC), ms[i] * MS);
 	assert_false(l.down);
-	fire_at(l.timer_at);
+	fire_at(l.timer.at);
 	assert_int_equal(now, began + 400 * MS);
 	assert_true(noted(OAE_N_DOWN) && !sent(OAE_SYNC));
 	assert_int_equal(next_sent(OAE_SYNC), 24 * MS);	/* 100 after the last */
@@ -696,7 +696,7 @@ LINK_TEST(test_posted_when_down)
 	post(&x, 1, 0);
 	assert_non_null(sent(OAE_SYNC));
 	while (!count_op(OAE_OP_COMPLETE))
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_true(ended(&x, OAE_REVERSED));
 	assert_int_equal(noted(OAE_N_DOWN), 0);	/* it was */
 	assert_in_range(now, posted + 400 * MS, posted + 500 * MS);
@@ -706,7 +706,7 @@ LINK_TEST(test_posted_when_down)
 	posted = now;
 	post(&x, 1, 0);
 	while (!count_op(OAE_OP_COMPLETE))
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_in_range(now, posted + 400 * MS, posted + 500 * MS);
 }
 
@@ -729,10 +729,10 @@ TEST(test_forgotten)
 		}
 		port_down();
 		while (!l.down)
-			fire_at(l.timer_at);
+			fire_at(l.timer.at);
 		down = now;
 		for (i = 0; i < 60 && l.state != OAE_CLOSED; i++)
-			fire_at(l.timer_at);
+			fire_at(l.timer.at);
 		if (!what)
 			assert_in_range(now, down + 3200 * MS, down + 3300 * MS);
 		assert_int_equal(l.state == OAE_CLOSED, !what);
@@ -746,7 +746,7 @@ static void asks_for_ever(void)
 	u64 asked = 0;
 
 	for (i = 0; i < 100; i++) {
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 		assert_int_equal(l.state, OAE_SYNC_SENT);
 		assert_int_equal(noted(OAE_N_DOWN), 0);
 		if (!sent(OAE_SYNC))
@@ -769,7 +769,7 @@ TEST(test_wanted)
 	one_link(state);
 	oae_link_want(&l, true);
 	while (!l.down)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(noted(OAE_N_DOWN), 1);
 	assert_int_equal(l.state, OAE_SYNC_SENT);
 	asks_for_ever();
@@ -778,7 +778,7 @@ TEST(test_wanted)
 	post(&x, 1, 0);
 	assert_non_null(sent(OAE_SYNC));
 	while (!count_op(OAE_OP_COMPLETE))
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_true(ended(&x, OAE_REVERSED));
 	assert_in_range(now, posted + 400 * MS, posted + 500 * MS);
 	asks_for_ever();
@@ -792,12 +792,12 @@ TEST(test_wanted)
 	/* And once more when it is gone again. */
 	port_down();
 	while (!l.down)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	asks_for_ever();
 
 	/* Wanted no more: it is forgotten like any other. */
 	oae_link_want(&l, false);
-	fire_at(l.timer_at);
+	fire_at(l.timer.at);
 	assert_int_equal(l.state, OAE_CLOSED);
 }
 
@@ -812,7 +812,7 @@ TEST(test_wanted_closed)
 	clear();
 	oae_link_open(&l, now, &a);
 	while (!noted(OAE_N_DOWN))
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(l.state, OAE_CLOSED);
 
 	open_link(state);
@@ -829,14 +829,14 @@ LINK_TEST(test_never_later)
 
 	round_trip(1);
 	post(&x, 1, 0);
-	at = l.timer_at;
+	at = l.timer.at;
 	for (i = 0; i < 10; i++) {
 		now += MS / 100;
 		rcv(answer(OAE_REFLECT));
 		assert_false(count_op(OAE_OP_TIMER));
 		post(&x, 1, 0);
 		assert_false(count_op(OAE_OP_TIMER));
-		assert_int_equal(l.timer_at, at);
+		assert_int_equal(l.timer.at, at);
 	}
 	/* It has fired, and looks far enough for what comes at once. */
 	rcv(answer(OAE_REFLECT));
@@ -860,13 +860,13 @@ LINK_TEST(test_overdue)
 	now += PTO / 2;
 	cfg.stall_max = PTO / 4;
 	rcv(slice(0, 0));
-	at = l.timer_at;
+	at = l.timer.at;
 	assert_int_equal(at, now + 1);
 	for (i = 1; i < 10; i++) {
 		now += 1000;
 		rcv(slice(i, 0));
 		assert_false(count_op(OAE_OP_TIMER));
-		assert_int_equal(l.timer_at, at);
+		assert_int_equal(l.timer.at, at);
 	}
 }
 
@@ -911,13 +911,13 @@ LINK_TEST(test_another_clock)
 	began = now - 100000 * MS;
 	fire_at(began);
 	assert_int_equal(l.state, OAE_OPEN);
-	assert_in_range(l.timer_at, began, began + PTO);
+	assert_in_range(l.timer.at, began, began + PTO);
 	assert_int_equal(asks_at(OAE_ASK), began + PTO);
 	began -= 100000 * MS;
 	fire_at(began);
 	assert_false(l.down);
 	while (!l.down)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(now, began + 400 * MS);
 }
 
@@ -947,7 +947,7 @@ LINK_TEST(test_close_dead)
 
 	close_link();
 	while (l.state != OAE_CLOSED)
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(now, began + 400 * MS);
 	assert_true(noted(OAE_N_DOWN) && count_op(OAE_OP_GONE));
 }
@@ -955,9 +955,9 @@ LINK_TEST(test_close_dead)
 /* A timer that fires early is put off; not because the clock is another one. */
 LINK_TEST(test_early)
 {
-	assert_true(l.timer_at > now);
-	assert_true(oae_link_early(&l, l.timer_at - 1));
-	assert_false(oae_link_early(&l, l.timer_at));
+	assert_true(l.timer.at > now);
+	assert_true(oae_link_early(&l, l.timer.at - 1));
+	assert_false(oae_link_early(&l, l.timer.at));
 	assert_true(oae_link_early(&l, now - 1000 * MS));
 	assert_false(oae_link_early(&l, now - 1001 * MS));
 }
@@ -982,12 +982,12 @@ LINK_TEST(test_probed_then_asked)
 	u64 began;
 
 	do
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	while (!noted(OAE_N_PROBE));
 	began = now;
 	post(&x, 1, 0);
 	do
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	while (!sent(OAE_ASK));
 	assert_true(now > began);
 	port_down();

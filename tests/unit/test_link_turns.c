@@ -75,7 +75,7 @@ LINK_TEST(test_looked_at_in_time)
 	rcv(frame(OAE_DONE));
 	fire_at(now);
 	assert_int_equal(l.half.state, OAE_HALF_WAITING);
-	assert_int_equal(l.timer_at, again);
+	assert_int_equal(l.timer.at, again);
 }
 
 /* Posted on a link that is down it has the dead time to find the peer. */

@@ -195,7 +195,7 @@ LINK_TEST(test_responder)
 	assert_int_equal(s->frame.length, OAE_REFLECT_LEN + REPLY);
 	assert_int_equal(s->frame.seq, l.rx + 1);
 	assert_int_equal(noted(OAE_N_HELD), 1);
-	assert_true(l.timer_at && l.timer_at <= now + oae_link_pto(&l));
+	assert_true(l.timer.at && l.timer.at <= now + oae_link_pto(&l));
 
 	rcv(offer_kind(OAE_VERB));		/* the same answer */
 	assert_int_equal(nverbs, 0);

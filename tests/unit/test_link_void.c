@@ -50,11 +50,11 @@ NARROW_TEST(test_parked_cancelled)
 {
 	post(&x, 1, 0);
 	refuse(OAE_R_BUSY);
-	fire_at(l.timer_at);
-	assert_true(l.timer_at > now + oae_link_pto(&l));
+	fire_at(l.timer.at);
+	assert_true(l.timer.at > now + oae_link_pto(&l));
 	assert_int_equal(cancel(&x), 0);
 	assert_void(1);
-	assert_true(l.timer_at <= now + oae_link_pto(&l));
+	assert_true(l.timer.at <= now + oae_link_pto(&l));
 }
 
 /* Whatever has become of it so far: the next one waits for the commit of nothing. */

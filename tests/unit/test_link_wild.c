@@ -10,14 +10,14 @@ LINK_TEST(test_two_incarnations)
 {
 	struct oae_frame f;
 
-	l.peer_inc ^= 1;
+	l.peer.inc ^= 1;
 	f = frame(OAE_SYNC_ACK);
 	rcv(f);
 	assert_int_equal(noted(OAE_N_IMPOSSIBLE), 1);
 	rcv(resolved());
 	assert_int_equal(noted(OAE_N_PEER_NEW), 1);
 	assert_int_equal(l.state, OAE_OPEN);
-	assert_true(l.peer_inc == PEER_INC);
+	assert_true(l.peer.inc == PEER_INC);
 }
 
 /* Counters, and no peer that they are of: they went, and nobody was told. */
@@ -28,7 +28,7 @@ TEST(test_counters_of_nobody)
 	for (i = 0; i < 2; i++) {
 		open_link(state);
 		port_down();
-		l.peer_inc = 0;
+		l.peer.inc = 0;
 		l.tx = l.start + !i;
 		l.rx = i;
 		rcv(resolved());

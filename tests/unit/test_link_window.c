@@ -32,7 +32,7 @@ WINDOW_TEST(test_limit)
 	assert_non_null(offered(PLACES + 1));
 
 	open_window(state);
-	l.cwnd = 3;
+	l.cong.cwnd = 3;
 	post_some(1, 4);
 	assert_int_equal(l.given, 3);
 	assert_null(sent(OAE_OFFER));
@@ -107,7 +107,7 @@ WINDOW_TEST(test_more)
 	anew_narrow();
 	for (i = l.tx + 2; i <= l.tx + PLACES; i++)
 		assert_null(offered(i));
-	l.cwnd = PLACES;
+	l.cong.cwnd = PLACES;
 	reflect(l.tx + 1);
 	n = a.nsends;
 	assert_in_range(n, 2, OAE_MAX_SENDS - 1);
@@ -493,7 +493,7 @@ WINDOW_TEST(test_shown)
 	assert_int_equal(v.cwnd, 10);
 	assert_int_equal(v.window, PLACES);
 	port_down();
-	l.cwnd = 300;
+	l.cong.cwnd = 300;
 	rcv(BUT(resolved(), f.sync.caps = 1));
 	oae_link_show(&l, &v);
 	assert_int_equal(v.lanes, 2);

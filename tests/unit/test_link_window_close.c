@@ -30,7 +30,7 @@ WINDOW_TEST(test_close)
 	commit_to(1);
 	assert_int_equal(count_op(OAE_OP_DELIVER), 0);
 	while (!sent(OAE_CLOSE))
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	assert_int_equal(sent(OAE_CLOSE)->frame.seq, l.rx);
 }
 
@@ -139,7 +139,7 @@ WINDOW_TEST(test_peer_does_not_close)
 	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
 	for (at = now + 3 * cfg.keepalive / 2; now < at;) {
 		assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	}
 	assert_int_equal(now, at);
 	/* Its numbers are not used in this run. */
@@ -156,7 +156,7 @@ WINDOW_TEST(test_peer_closing_froze)
 	port_down();
 	assert_true(oae_link_wants(&l));
 	post(&h[1], 1, 0);
-	fire_at(l.timer_at + cfg.dead);
+	fire_at(l.timer.at + cfg.dead);
 	assert_reversed(&h[1], OAE_E_DOWN);
 	rcv(resolved());
 	post(&h[2], 1, 0);
@@ -189,14 +189,14 @@ WINDOW_TEST(test_close_seldom)
 		for (at = now, iv = 0; iv < most; at = now) {
 			rcv(frame(OAE_SYNC_ACK));
 			do {
-				fire_at(l.timer_at);
+				fire_at(l.timer.at);
 			} while (!sent(OAE_CLOSE));
 			assert_in_range(now - at, iv + 1, most);
 			iv = now - at;
 		}
 		rcv(frame(OAE_SYNC_ACK));
 		do {
-			fire_at(l.timer_at);
+			fire_at(l.timer.at);
 		} while (!sent(OAE_CLOSE));
 		assert_int_equal(now - at, most);
 	}
@@ -230,7 +230,7 @@ WINDOW_TEST(test_close_in_time)
 		at = now;
 		rcv(frame(OAE_SYNC_ACK));
 		do {
-			fire_at(l.timer_at);
+			fire_at(l.timer.at);
 		} while (!sent(OAE_CLOSE));
 	}
 	open_window(state);
@@ -242,9 +242,9 @@ WINDOW_TEST(test_close_in_time)
 /* What the peer says next takes a round trip, which may be longer than that. */
 WINDOW_TEST(test_peer_closes_far)
 {
-	l.srtt = 3 * cfg.keepalive;
+	l.rtt.srtt = 3 * cfg.keepalive;
 	rcv(peer_closes(0, false));
-	fire_at(now + l.srtt);
+	fire_at(now + l.rtt.srtt);
 	assert_int_equal(oae_link_state(&l), OAE_CLOSE_RECD);
 }
 

@@ -125,7 +125,7 @@ static void reflects_in_vain(void)
 	unsigned int i;
 
 	for (i = 0; i < 8;) {
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 		i += !!sent(OAE_REFLECT);
 		rcv(frame(OAE_DONE));
 	}

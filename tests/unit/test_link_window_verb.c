@@ -197,14 +197,14 @@ WINDOW_TEST(test_verb_queued_above)
 		else
 			post_verbs(3, 3);
 		anew_narrow();
-		l.cwnd = 0;
+		l.cong.cwnd = 0;
 		reflect(1);
 		assert_int_equal(l.tx, 1);
 		assert_non_null(offered(2));
 		assert_null(offered(3));
 		assert_int_equal(cancel(&h[2]), 0);
 		assert_int_equal(offered(2)->frame.kind, OAE_VOID);
-		l.cwnd = PLACES;
+		l.cong.cwnd = PLACES;
 		ready();
 		assert_int_equal(!!offered(3), i);
 		reflect(2);

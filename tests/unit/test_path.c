@@ -13,7 +13,7 @@ LINK_TEST(test_own_path)
 	assert_true(ps.path[0].there && ps.path[0].proven && ps.path[0].good);
 	assert_false(ps.path[0].up);
 	assert_int_equal(ps.path[0].mtu, 1400);
-	assert_int_equal(ps.path[0].heard, l.peer_ltag);
+	assert_int_equal(ps.path[0].heard, l.peer.ltag);
 	assert_int_equal(ps.path[0].used_at, now);
 	assert_false(ps.path[1].there);
 }
@@ -73,8 +73,8 @@ PATH_TEST(test_another_peer)
 	unsigned int i;
 
 	used_and_probed();
-	l.peer_inc++;
-	l.peer_ltag++;
+	l.peer.inc++;
+	l.peer.ltag++;
 	ps.asked = 2;
 	ps.path[2].far = 600;
 	oae_paths_pair(&ps, &l);
@@ -85,7 +85,7 @@ PATH_TEST(test_another_peer)
 		assert_true(ps.path[i].there);
 		assert_int_equal(ps.path[i].proven, i == 1);
 		assert_int_equal(ps.path[i].good, i == 1);
-		assert_int_equal(ps.path[i].heard, i == 1 ? l.peer_ltag : 0);
+		assert_int_equal(ps.path[i].heard, i == 1 ? l.peer.ltag : 0);
 	}
 	assert_no_answer();
 	oae_paths_pair(&ps, &l);
@@ -93,14 +93,14 @@ PATH_TEST(test_another_peer)
 	oae_paths_pair(&ps, &l);
 	assert_true(ps.path[2].proven);
 	/* An end that begins anew forgets its peer for a while: that is still the same. */
-	l.peer_inc = 0;
+	l.peer.inc = 0;
 	oae_paths_pair(&ps, &l);
-	l.peer_inc = ps.peer_inc;
+	l.peer.inc = ps.peer_inc;
 	oae_paths_pair(&ps, &l);
 	assert_true(ps.path[1].proven && ps.path[2].proven);
 	/* That it was heard there makes nothing good that has failed. */
 	ps.path[1].good = false;
-	l.peer_inc++;
+	l.peer.inc++;
 	oae_paths_pair(&ps, &l);
 	assert_true(ps.path[1].proven && !ps.path[1].good);
 }
@@ -124,7 +124,7 @@ PATH_TEST(test_own_anew)
 PATH_TEST(test_resolved_anew)
 {
 	assert_int_equal(ps.used, OAE_PATH_OWN);
-	l.peer_inc++;
+	l.peer.inc++;
 	assert_int_equal(ps.home, OAE_PATH_OWN);
 	assert_true(stepped(2, frame(OAE_SYNC_ACK), OAE_SYNC_SENT));
 	assert_int_equal(ps.used, 2);
@@ -137,7 +137,7 @@ PATH_TEST(test_resolved_anew)
 	assert_true(oae_path_due(&ps, 0, &l, now));
 	/* A link that is closed forgets its peer, and goes nowhere for that. */
 	l.state = OAE_CLOSED;
-	l.peer_inc = 0;
+	l.peer.inc = 0;
 	assert_false(stepped(1, frame(OAE_CLOSE), OAE_OPEN));
 	assert_int_equal(ps.used, 2);
 }

@@ -36,7 +36,7 @@ static int two(void **state)
 static int wide(void **state)
 {
 	open_window(state);
-	l.srtt = 2 * MS;
+	l.rtt.srtt = 2 * MS;
 	return begin_paths();
 }
 
@@ -87,7 +87,7 @@ static void heard(u32 ack, u32 map)
 /* A run begins. */
 static void judge(void)
 {
-	l.pn = 0;
+	l.number.sent = 0;
 	oae_count_begin(&ps, &l);
 }
 
@@ -230,14 +230,14 @@ COUNT_TEST(test_no_answers)
 COUNT_TEST(test_wraps)
 {
 	judge();
-	l.pn = 0xffffffffULL - 20;
+	l.number.sent = 0xffffffffULL - 20;
 	oae_count_begin(&ps, &l);
 	ask(60);
-	heard((u32)l.pn - 20, ~0U & ~(1U << 2));
-	heard((u32)l.pn, ~0U & ~(1U << 22));
+	heard((u32)l.number.sent - 20, ~0U & ~(1U << 2));
+	heard((u32)l.number.sent, ~0U & ~(1U << 22));
 	assert_int_equal(loss->sent, 20);
 	ask(20);
-	heard((u32)l.pn, ~0U);
+	heard((u32)l.number.sent, ~0U);
 	assert_int_equal(loss->sent, 40);
 	assert_int_equal(loss->lost, 1);
 }
@@ -249,15 +249,15 @@ COUNT_TEST(test_half_way)
 
 	judge();
 	for (i = 0; i < 5; i++) {
-		l.pn += 0x20000000;
-		heard(l.pn, ~0U);
+		l.number.sent += 0x20000000;
+		heard(l.number.sent, ~0U);
 	}
 	loss->sent = 0;
 	ask(60);
-	heard((u32)l.pn - 20, ~0U & ~(1U << 2));
-	heard((u32)l.pn, ~0U & ~(1U << 22));
+	heard((u32)l.number.sent - 20, ~0U & ~(1U << 2));
+	heard((u32)l.number.sent, ~0U & ~(1U << 22));
 	ask(20);
-	heard((u32)l.pn, ~0U);
+	heard((u32)l.number.sent, ~0U);
 	assert_int_equal(loss->sent, 73);
 	assert_int_equal(loss->lost, 1);
 }
@@ -265,13 +265,13 @@ COUNT_TEST(test_half_way)
 COUNT_TEST(test_begins_high)
 {
 	judge();
-	l.pn = 0x90000000;
+	l.number.sent = 0x90000000;
 	oae_count_begin(&ps, &l);
 	ask(60);
-	heard((u32)l.pn - 20, ~0U & ~(1U << 2));
-	heard((u32)l.pn, ~0U & ~(1U << 22));
+	heard((u32)l.number.sent - 20, ~0U & ~(1U << 2));
+	heard((u32)l.number.sent, ~0U & ~(1U << 22));
 	ask(20);
-	heard((u32)l.pn, ~0U);
+	heard((u32)l.number.sent, ~0U);
 	assert_int_equal(loss->lost, 1);
 }
 
@@ -337,7 +337,7 @@ WIDE_TEST(test_answer_late)
 	hear(BUT(reflection(), f.ack = 2, f.map = 0));
 	assert_int_equal(loss->lost, 0);
 	ask(40);
-	heard(l.pn, ~0U);
+	heard(l.number.sent, ~0U);
 	assert_int_equal(loss->lost, 1);
 
 	/* A refusal is an answer; that slices are missing tells of questions. */
@@ -358,7 +358,7 @@ WIDE_TEST(test_asked_once)
 	post(&x, 3, 0);
 	hear(BUT(answer_to(OAE_ACK, l.tx + 1), f.have = 5, f.ack = 3, f.map = 1));
 	assert_non_null(sent(OAE_OFFER));
-	hear(BUT(reflection(), f.ack = l.pn, f.map = ~0U));
+	hear(BUT(reflection(), f.ack = l.number.sent, f.map = ~0U));
 	assert_true(ended(&x, OAE_COMMITTED));
 	assert_int_equal(loss->lost, 0);
 
@@ -369,7 +369,7 @@ WIDE_TEST(test_asked_once)
 	hear(BUT(answer_to(OAE_REFUSE, l.tx + 1), f.reason = OAE_R_BUSY, f.ack = 1));
 	hear(BUT(frame(OAE_READY), f.seq = l.tx + 1, f.ack = 1));
 	assert_non_null(sent(OAE_OFFER));
-	hear(BUT(reflection(), f.ack = l.pn, f.map = ~0U));
+	hear(BUT(reflection(), f.ack = l.number.sent, f.map = ~0U));
 	assert_true(ended(&x, OAE_COMMITTED));
 	assert_int_equal(loss->lost, 0);
 }
@@ -381,7 +381,7 @@ COUNT_TEST(test_asked_in_this_run)
 	anew();
 	assert_non_null(sent(OAE_OFFER));
 	judge();
-	l.pn = 1;
+	l.number.sent = 1;
 	hear(BUT(answer(OAE_REFLECT), f.ack = 1));
 	assert_true(ended(&x, OAE_COMMITTED));
 	assert_int_equal(loss->lost, 0);
@@ -416,10 +416,10 @@ WIDE_TEST(test_answer_of_none)
 /* A round trip is now this long, and so is the smoothed one. */
 static void trip(u64 ns)
 {
-	l.srtt = 0;
+	l.rtt.srtt = 0;
 	oae_rtt_sample(&l, ns);
 	ask(40);
-	heard(l.pn, 0);
+	heard(l.number.sent, 0);
 }
 
 /* A full queue makes the round trip long: what it loses says nothing of the path. */
@@ -462,9 +462,9 @@ COUNT_TEST(test_queue)
 	trip(5 * MS);
 	assert_int_equal(loss->sent, 0);
 	/* A guess is no measure. */
-	l.rtt_guessed = true;
+	l.rtt.guessed = true;
 	ask(40);
-	heard(l.pn, 0);
+	heard(l.number.sent, 0);
 	assert_int_equal(loss->sent, 33);
 }
 

@@ -60,7 +60,7 @@ PATH_TEST(test_new_incarnation)
 		l.down = false;
 	}
 	/* Nothing is known of the peer: it is whoever has heard this link. */
-	l.peer_inc = 0;
+	l.peer.inc = 0;
 	assert_false(another(2, false));
 	assert_true(another(2, true));
 	/* A frame without an incarnation is judged by its ltags. */
@@ -99,23 +99,23 @@ PATH_TEST(test_strange)
 	assert_false(strange(false, 0, l.ltag));
 	assert_false(strange(false, l.inc, 0));
 	l.down = false;
-	l.peer_inc = 0;
+	l.peer.inc = 0;
 	assert_true(strange(false, 0, l.ltag));
 	assert_false(strange(false, l.inc, 0));
 }
 
 PATH_TEST(test_claim)
 {
-	assert_true(oae_path_claim(&ps, &l, l.peer_inc, l.inc));
-	assert_false(oae_path_claim(&ps, &l, l.peer_inc, l.inc + 1));
-	assert_false(oae_path_claim(&ps, &l, l.peer_inc + 1, l.inc));
-	assert_false(oae_path_claim(&ps, &l, l.peer_inc + 1, 0));
-	l.peer_inc = 0;
+	assert_true(oae_path_claim(&ps, &l, l.peer.inc, l.inc));
+	assert_false(oae_path_claim(&ps, &l, l.peer.inc, l.inc + 1));
+	assert_false(oae_path_claim(&ps, &l, l.peer.inc + 1, l.inc));
+	assert_false(oae_path_claim(&ps, &l, l.peer.inc + 1, 0));
+	l.peer.inc = 0;
 	assert_true(oae_path_claim(&ps, &l, 77, l.inc));
 	assert_false(oae_path_claim(&ps, &l, 77, 0));
 	l.down = true;
 	assert_false(oae_path_claim(&ps, &l, 77, 0));
-	l.peer_inc = 5;
+	l.peer.inc = 5;
 	assert_true(oae_path_claim(&ps, &l, 77, 0));
 }
 
@@ -128,7 +128,7 @@ static bool is_gone(u64 after)
 	clear();
 	gone = oae_path_gone(&ps, &l, now, &a);
 	assert_false(a.overflow);
-	assert_int_equal(gone, oae_path_claim(&ps, &l, l.peer_inc + 1, 0));
+	assert_int_equal(gone, oae_path_claim(&ps, &l, l.peer.inc + 1, 0));
 	return gone;
 }
 
@@ -161,7 +161,7 @@ PATH_TEST(test_gone)
 	assert_int_equal(a.nsends, 0);
 	/* Until the peer is heard after all. */
 	rcv(resolved());
-	assert_false(oae_path_claim(&ps, &l, l.peer_inc + 1, 0));
+	assert_false(oae_path_claim(&ps, &l, l.peer.inc + 1, 0));
 	assert_false(is_gone(1000 * MS));
 }
 
@@ -203,7 +203,7 @@ PATH_TEST(test_gone_clock)
 	assert_false(is_gone(100 * MS));
 	assert_true(is_gone(150 * MS));
 	ps.gone_at += 1000000 * MS;
-	assert_false(oae_path_claim(&ps, &l, l.peer_inc + 1, 0));
+	assert_false(oae_path_claim(&ps, &l, l.peer.inc + 1, 0));
 }
 
 /* It answers: nobody is believed, and it is not asked as often as somebody says so. */
@@ -342,7 +342,7 @@ PATH_TEST(test_which_ltag_was_heard)
 	assert_true(heard_is(1, BUT(frame(OAE_OFFER), f.dst_ltag++), true));
 	assert_int_equal(ps.path[1].heard, 0x100 + OAE_SYNC_CHK);
 	assert_true(heard_is(1, frame(OAE_OFFER), true));
-	assert_int_equal(ps.path[1].heard, l.peer_ltag);
+	assert_int_equal(ps.path[1].heard, l.peer.ltag);
 }
 
 PATH_TEST(test_resolved)
@@ -395,7 +395,7 @@ PATH_TEST(test_resolved_by_what_is_none)
 	assert_int_equal(ps.used, 1);
 	/* Against a new incarnation: nothing is proven any more, and the own path is used. */
 	ps.used = 2;
-	l.peer_inc++;
+	l.peer.inc++;
 	assert_true(stepped(0, frame(OAE_SYNC), OAE_SYNC_SENT));
 	assert_int_equal(ps.used, 0);
 	assert_false(ps.path[2].proven);
@@ -415,7 +415,7 @@ PATH_TEST(test_junior_follows)
 	for (opcode = 1; opcode < OAE_OPCODE_END; opcode++) {
 		three(NULL);
 		assert_false(stepped(2, frame(opcode), OAE_OPEN));
-		l.peer_paths = false;
+		l.peer.paths = false;
 		ps.path[2].good = false;
 		ps.path[2].missed = 3;
 		assert_int_equal(stepped(2, frame(opcode), OAE_OPEN), own[opcode]);
@@ -434,7 +434,7 @@ PATH_TEST(test_junior_follows)
 		/* Of another run; late; frozen; not up; not proven; to the senior. */
 		assert_false(stepped(1, BUT(frame(opcode), f.src_ltag++), OAE_OPEN));
 		assert_false(stepped(1, BUT(frame(opcode), f.dst_ltag++), OAE_OPEN));
-		assert_false(stepped(1, BUT(frame(opcode), f.pn = l.heard_pn - 1), OAE_OPEN));
+		assert_false(stepped(1, BUT(frame(opcode), f.pn = l.number.heard - 1), OAE_OPEN));
 		l.state = OAE_SYNC_SENT;
 		assert_false(stepped(1, frame(opcode), OAE_OPEN));
 		l.state = OAE_OPEN;
@@ -482,7 +482,7 @@ PATH_TEST(test_agreed)
 			three(NULL);
 			assert_false(ps.agreed);
 			l.senior = senior;
-			l.peer_paths = false;
+			l.peer.paths = false;
 			shows = senior ? answers[opcode] : own[opcode];
 			stepped(0, BUT(frame(opcode), f.src_ltag++), OAE_OPEN);
 			assert_false(ps.agreed);

@@ -67,13 +67,13 @@ static int try_path(struct sim_end *e, unsigned int line, u8 peer)
 /* path_claimed(): the path, -1 it is put off, -2 it is another's. */
 static int claimed(struct sim_end *e, unsigned int line, u8 peer, const struct oae_frame *f)
 {
-	bool pair = f->sync.inc == e->link.peer_inc && f->sync.peer_inc == e->link.inc;
+	bool pair = f->sync.inc == e->link.peer.inc && f->sync.peer_inc == e->link.inc;
 	struct sim_paths *pe = sim_paths_of(e);
 	int i;
 
 	sim_paths_begin(e);
 	if (!oae_path_claim(&pe->ps, &e->link, f->sync.inc, f->sync.peer_inc)) {
-		if (e->link.peer_inc)
+		if (e->link.peer.inc)
 			return try_path(e, line, peer) < 0 ? -2 : -1;
 		pe->claimed = f->sync.inc;
 		return e->link.down ? -2 : -1;
@@ -84,7 +84,7 @@ static int claimed(struct sim_end *e, unsigned int line, u8 peer, const struct o
 	if (i < 0)
 		return -1;
 	if (f->sync.peer_inc == e->link.inc &&
-	    f->sync.inc == (e->link.peer_inc ? e->link.peer_inc : f->sync.inc))
+	    f->sync.inc == (e->link.peer.inc ? e->link.peer.inc : f->sync.inc))
 		pe->ps.path[i].proven = true;
 	return oae_path_heard(&pe->ps, i, &e->link, f) ? i : -1;
 }
@@ -112,7 +112,7 @@ static bool admit(struct sim_end *e, unsigned int line, u8 peer, const struct oa
 			return true;
 		}
 		if (sim_path_of(e, line, peer) != OAE_PATHS_MAX ||
-		    (f->sync.inc == e->link.peer_inc && f->sync.peer_inc == e->link.inc) ||
+		    (f->sync.inc == e->link.peer.inc && f->sync.peer_inc == e->link.inc) ||
 		    (pe->knob > 1 && neighbours && f->sync.caps & OAE_CAPS_PATHS))
 			i = claimed(e, line, peer, f);
 		if (i >= 0) {
@@ -122,7 +122,7 @@ static bool admit(struct sim_end *e, unsigned int line, u8 peer, const struct oa
 		}
 		if (i == -2) {
 			seconds++;
-			if (f->sync.inc == e->link.peer_inc && f->sync.peer_inc == e->link.inc)
+			if (f->sync.inc == e->link.peer.inc && f->sync.peer_inc == e->link.inc)
 				sim_fail(e->w, "%c: a second link is made, by %u", 'A' + e->who,
 					 line);
 			return false;

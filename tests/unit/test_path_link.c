@@ -30,7 +30,7 @@ LINK_TEST(test_open_names_what_it_knows)
 	rcv(f);
 	assert_non_null(sent(OAE_SYNC_CHK));
 	assert_int_equal(l.state, OAE_OPEN);
-	assert_int_equal(oae_path_names(&ps, i, &l), l.peer_ltag);
+	assert_int_equal(oae_path_names(&ps, i, &l), l.peer.ltag);
 	port_down();
 	assert_int_equal(oae_path_names(&ps, i, &l), f.src_ltag);
 }
@@ -38,7 +38,7 @@ LINK_TEST(test_open_names_what_it_knows)
 /* Why: a SYNC of an OPEN end that names the new ltag resolves, and what is held is lost. */
 LINK_TEST(test_why_it_does_not)
 {
-	u32 old = l.peer_ltag;
+	u32 old = l.peer.ltag;
 
 	rcv(slice(0, OAE_F_LAST));
 	assert_non_null(sent(OAE_REFLECT));
@@ -46,7 +46,7 @@ LINK_TEST(test_why_it_does_not)
 	/* Still OPEN in the old run, it has not had the REFLECT yet. */
 	rcv(frame(OAE_SYNC));
 	assert_int_equal(l.state, OAE_OPEN);
-	assert_int_equal(l.peer_ltag, old);
+	assert_int_equal(l.peer.ltag, old);
 	assert_non_null(op(OAE_OP_DISCARD));
 	/* It has it: it commits, and then freezes. */
 	rcv(BUT(frame(OAE_SYNC), f.src_ltag += 0x100, f.tx++));

@@ -53,7 +53,7 @@ PATH_TEST(test_out)
 PATH_TEST(test_reflected_again)
 {
 	ps.used = 2;
-	l.reflects = 1;
+	l.timer.reflects = 1;
 	assert_int_equal(out(OAE_REFLECT, -1, OAE_OPEN), ALL);
 	assert_int_equal(out(OAE_REFLECT, 1, OAE_OPEN), 1 << 1);
 }
@@ -66,9 +66,9 @@ PATH_TEST(test_asked_again)
 
 	ps.used = 2;
 	for (i = 0; i < ARRAY_SIZE(asks); i++) {
-		l.asks = 1;
+		l.timer.asks = 1;
 		assert_int_equal(out(asks[i], -1, OAE_OPEN), 1 << 2);
-		l.asks = 2;
+		l.timer.asks = 2;
 		assert_int_equal(out(asks[i], -1, OAE_OPEN), ALL);
 		assert_int_equal(out(asks[i], 1, OAE_OPEN), asks[i] == OAE_ASK ? 4 : 6);
 		ps.path[1].proven = false;
@@ -79,7 +79,7 @@ PATH_TEST(test_asked_again)
 	assert_int_equal(out_long(1), 1 << 2);
 	assert_int_equal(out_long(1452), 1 << 2);
 	assert_int_equal(out(OAE_OFFER, -1, OAE_OPEN), 1 << 2);
-	l.reflects = 1;
+	l.timer.reflects = 1;
 	ps.path[1].up = false;
 	assert_int_equal(out(OAE_REFLECT, -1, OAE_OPEN), 0x5);
 }

@@ -156,9 +156,9 @@ PATH_TEST(test_when_it_goes_back)
 	measured();
 	l.vc = 1;
 	/* A peer that takes no paths would not know. */
-	l.peer_paths = false;
+	l.peer.paths = false;
 	assert_false(back());
-	l.peer_paths = true;
+	l.peer.paths = true;
 	l.state = OAE_SYNC_SENT;
 	assert_false(back());
 	l.state = OAE_OPEN;
@@ -342,9 +342,9 @@ PATH_TEST(test_rank)
 PATH_TEST(test_why)
 {
 	assert_int_equal(ps.why, OAE_WHY_OWN);
-	l.peer_paths = false;
+	l.peer.paths = false;
 	assert_true(stepped(1, frame(OAE_COMMIT), OAE_OPEN));
-	l.peer_paths = true;
+	l.peer.paths = true;
 	assert_int_equal(ps.why, OAE_WHY_PEER);
 	assert_true(stepped(2, frame(OAE_SYNC_ACK), OAE_SYNC_RECD));
 	assert_int_equal(ps.why, OAE_WHY_SILENCE);
@@ -355,7 +355,7 @@ PATH_TEST(test_why)
 	assert_int_equal(ps.why, OAE_WHY_OWN);
 	ps.used = 2;
 	ps.why = OAE_WHY_BACK;
-	l.peer_inc++;
+	l.peer.inc++;
 	assert_true(stepped(0, frame(OAE_SYNC_ACK), OAE_SYNC_SENT));
 	assert_int_equal(ps.why, OAE_WHY_PEER);
 }
@@ -366,12 +366,12 @@ PATH_TEST(test_why)
 static void asked(unsigned int n)
 {
 	cfg.stall_min = 8 * MS;
-	l.longest.of[0] = 5 * MS;
-	l.longest.since = now;
+	l.rtt.longest[0] = 5 * MS;
+	l.rtt.since = now;
 	post(&x, 1, 0);
 	while (n--) {
 		do
-			fire_at(l.timer_at);
+			fire_at(l.timer.at);
 		while (!sent(OAE_ASK));
 	}
 }
@@ -408,11 +408,11 @@ PATH_TEST(test_silent)
 	/* But no longer than the probe timeout. */
 	three(NULL);
 	asked(2);
-	l.longest.of[0] = 20 * MS;
+	l.rtt.longest[0] = 20 * MS;
 	assert_int_equal(answers(1, answer(OAE_ACK)), now + 8 * MS);
 	/* If none is known that is how long. */
 	ps.leave_at = 0;
-	l.longest.of[0] = 0;
+	l.rtt.longest[0] = 0;
 	assert_int_equal(answers(1, answer(OAE_ACK)), now + 8 * MS);
 	/* The first that answers counts. */
 	now += MS;
@@ -436,13 +436,13 @@ PATH_TEST(test_not_silent)
 	good = answer(OAE_ACK);
 	assert_int_equal(answers(2, frame(OAE_COMMIT)), 0);
 	assert_int_equal(answers(2, frame(OAE_SYNC_ACK)), 0);
-	assert_int_equal(answers(2, BUT(good, f.ack = l.acked)), 0);
+	assert_int_equal(answers(2, BUT(good, f.ack = l.number.acked)), 0);
 	assert_int_equal(answers(2, BUT(good, f.ack++)), 0);
 	assert_int_equal(answers(2, BUT(good, f.src_ltag++)), 0);
 	assert_int_equal(answers(2, BUT(good, f.dst_ltag++)), 0);
-	l.peer_paths = false;
+	l.peer.paths = false;
 	assert_int_equal(answers(2, good), 0);
-	l.peer_paths = true;
+	l.peer.paths = true;
 	ps.path[2].up = false;
 	assert_int_equal(answers(2, good), 0);
 	ps.path[2].up = true;
@@ -459,7 +459,7 @@ PATH_TEST(test_silent_and_idle)
 	cfg.stall_min = 8 * MS;
 	assert_int_equal(answers(2, frame(OAE_SYNC_ACK)), 0);
 	for (n = 0; n < 2;) {
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 		if (sent(OAE_SYNC))
 			assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), n++ ? ALL : 1 << 0);
 	}
@@ -482,7 +482,7 @@ PATH_TEST(test_silent_and_idle)
 	/* What was heard ends the row. */
 	rcv(frame(OAE_SYNC_ACK));
 	do
-		fire_at(l.timer_at);
+		fire_at(l.timer.at);
 	while (!sent(OAE_SYNC));
 	assert_int_equal(out(OAE_SYNC, -1, OAE_OPEN), 1 << 2);
 }
@@ -496,7 +496,7 @@ PATH_TEST(test_not_silent_any_more)
 	assert_int_equal(answers(0, frame(OAE_READY)), 0);
 	assert_int_equal(answers(0, BUT(answer(OAE_ACK), f.src_ltag++)), 0);
 	assert_int_not_equal(ps.leave_at, 0);
-	assert_int_equal(answers(0, BUT(answer(OAE_ACK), f.ack = l.acked)), 0);
+	assert_int_equal(answers(0, BUT(answer(OAE_ACK), f.ack = l.number.acked)), 0);
 	now += 100 * MS;
 	assert_false(silent());
 	assert_int_equal(ps.used, 0);
@@ -549,7 +549,7 @@ PATH_TEST(test_silent_in_the_run_before)
 	assert_int_not_equal(answers(2, answer(OAE_ACK)), 0);
 	anew();
 	l.paths = true;
-	l.peer_paths = true;
+	l.peer.paths = true;
 	assert_false(stepped(0, frame(OAE_SYNC_ACK), OAE_SYNC_SENT));
 	now += 8 * MS;
 	assert_false(silent());

@@ -27,7 +27,7 @@ static int beside(void **state)
 	prove(2);
 	ps.path[0].rtt = MS;
 	l.paths = true;
-	l.peer_paths = true;
+	l.peer.paths = true;
 	now += 10 * KEEPALIVE;
 	return 0;
 }

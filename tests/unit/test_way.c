@@ -431,7 +431,7 @@ static struct oae_ways tag(u8 use, bool known, bool via)
 
 	open_link(NULL);
 	memset(&w, 0, sizeof(w));
-	l.mtu = oae_way_begin(&w, &p, via);
+	l.mtu.here = oae_way_begin(&w, &p, via);
 	clear();
 	return p;
 }
@@ -461,7 +461,7 @@ TEST_SETUP(test_update, one_link)
 	assert_false(w.via);
 	assert_true(w.wish);
 	assert_int_equal(w.asked, 0);
-	assert_int_equal(l.mtu, 1500);
+	assert_int_equal(l.mtu.here, 1500);
 	assert_int_equal(a.nsends, 0);
 	oae_way_update(&w, &p, &l, now, &a);
 	assert_true(w.via);
@@ -512,7 +512,7 @@ TEST_SETUP(test_heard, one_link)
 		f = (struct oae_frame){
 			.opcode = op, .flags = came ? OAE_F_VIA : 0,
 			.dst_ltag = mine ? l.ltag : l.ltag + 1,
-			.src_ltag = theirs ? l.peer_ltag : 0x1234,
+			.src_ltag = theirs ? l.peer.ltag : 0x1234,
 		};
 		sync = op == OAE_SYNC || op == OAE_SYNC_ACK || op == OAE_SYNC_CHK;
 		go = oae_way_heard(&w, &p, &l, &f, now, &a);
@@ -580,20 +580,20 @@ TEST_SETUP(test_aside, one_link)
 {
 	struct oae_ways p = tag(OAE_GW_AUTO, true, false);
 	struct oae_frame f = frame(OAE_DONE);
-	u16 mtu = l.mtu;
+	u16 mtu = l.mtu.here;
 
 	p.mtu = 1000;
 	f.flags = OAE_F_VIA;
 	w.aside = true;
 	oae_way_heard(&w, &p, &l, &f, now, &a);
 	assert_true(w.via);
-	assert_int_equal(l.mtu, mtu);
+	assert_int_equal(l.mtu.here, mtu);
 	assert_int_equal(l.state, OAE_OPEN);
 	f.flags = 0;
 	w.aside = false;
 	oae_way_heard(&w, &p, &l, &f, now, &a);
 	assert_false(w.via);
-	assert_int_equal(l.mtu, 1000);
+	assert_int_equal(l.mtu.here, 1000);
 	assert_int_equal(l.state, OAE_SYNC_SENT);
 }
 
@@ -691,20 +691,20 @@ TEST_SETUP(test_timer, one_link)
 	timer(&p);
 	assert_true(w.lost && w.via);
 	assert_int_equal(w.asked, 0);
-	assert_int_equal(l.mtu, 988);
+	assert_int_equal(l.mtu.here, 988);
 	timer(&p);
 	assert_true(w.via);
 	asked(2);
 	timer(&p);
 	assert_true(w.lost && !w.via);
-	assert_int_equal(l.mtu, 1500);
+	assert_int_equal(l.mtu.here, 1500);
 
 	/* So it does while the link goes by another path, whose MTU stays the link's. */
 	w.aside = true;
 	asked(2);
 	timer(&p);
 	assert_true(w.via);
-	assert_int_equal(l.mtu, 1500);
+	assert_int_equal(l.mtu.here, 1500);
 	w.aside = false;
 
 	/* It is lost, and there is no other: with a use_gw, or without a gateway. */

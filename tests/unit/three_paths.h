@@ -41,7 +41,7 @@ static inline int three(void **state)
 {
 	open_link(state);
 	l.paths = true;
-	l.peer_paths = true;
+	l.peer.paths = true;
 	memset(&ps, 0xa5, sizeof(ps));
 	oae_paths_init(&ps, &l, 1500, true, now);
 	assert_int_equal(oae_path_add(&ps, 1500, true), 1);

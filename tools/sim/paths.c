@@ -121,7 +121,7 @@ void h_paths_end(struct h_event *ev)
 /* Who knows both incarnations may have sent it. The module's is SipHash, with them as key. */
 static u64 proof(const struct end *e, unsigned int cable, u8 from, const struct oae_frame *f)
 {
-	u64 a = e->link.inc, b = e->link.peer_inc;
+	u64 a = e->link.inc, b = e->link.peer.inc;
 	u64 in[] = { a < b ? a : b, a < b ? b : a, f->path.nonce,
 		     (u64)f->path.mtu << 32 | f->path.role << 16 | cable << 8 | from };
 

@@ -340,7 +340,7 @@ static __always_inline void prefetch_ends(const struct world *w, const struct ev
 
 	prefetch_lines(pool_at(&w->flights, EVENT_INDEX(ev->ref)), 0,
 		       sizeof(struct flight));
-	prefetch_lines(e, 0, offsetof(struct end, link.recover));
+	prefetch_lines(e, 0, offsetof(struct end, link.next));
 	prefetch_lines(e, offsetof(struct end, timer_at), sizeof(*e));
 	/* Of the peer, what check.c looks at. */
 	e = &w->ends[ev->end ^ 1];
