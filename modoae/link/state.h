@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an end of a link keeps. Private to the files of the link, as link.h lists them; a part has the
- * name of the file that keeps it.
+ * What an end of a link keeps. Private to the files of the link, as link.h lists them; a part has
+ * the name of the file that keeps it.
  */
 #ifndef OAE_STATE_H
 #define OAE_STATE_H
