@@ -161,7 +161,7 @@ class Above(OaeTest):
         peer.silence()
         self.wire7.send(gateways_hello())
         wait_for(lambda: self.b.knob("nhmac") == f"auto {G}", "b to hear its gateway")
-        self.assertEqual(self.b.read_each(), [b"in the VLAN"])
+        self.assertEqual(self.b.read_each(1), [b"in the VLAN"])
         self.nothing_heard()
 
     def test_priority_tag(self):

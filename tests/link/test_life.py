@@ -152,7 +152,7 @@ class Life(OaeTest):
         writer = self.a.start_write(b"after")
         self.a.mtu("va", 1500)
         self.assertEqual(writer.result(), 5)
-        self.assertEqual(self.b.read_each(), [b"before", b"after"])
+        self.assertEqual(self.b.read_each(2), [b"before", b"after"])
 
     def test_address(self):
         """a's address changes: the same link goes on, and is found by the new address."""

@@ -161,7 +161,7 @@ class Mixed(OneCable):
             data = payload(3000, n)
             self.assertEqual(self.a.write(data), 3000)
             sent.append(data)
-        self.assertEqual(self.b.read_each(), sent)
+        self.assertEqual(self.b.read_each(len(sent)), sent)
 
 
 class Between(OneSwitch):
@@ -254,9 +254,9 @@ class Many(OaeTest):
         total = rounds * self.HOSTS * self.CHANNELS
         self.assertEqual(results.count(True), 2 * total)
         self.assertEqual(len(self.hub.tags()), self.HOSTS * self.CHANNELS)
-        self.check(self.hub.read_each(), range(self.HOSTS), rounds)
+        self.check(self.hub.read_each(total), range(self.HOSTS), rounds)
         for n, host in enumerate(self.hosts):
-            self.check(host.read_each(), [n], rounds)
+            self.check(host.read_each(total // self.HOSTS), [n], rounds)
         self.assertEqual(self.hub.stat("reversed") + self.hub.stat("unknown"), 0)
 
     def check(self, got, who, rounds):
