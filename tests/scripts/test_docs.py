@@ -152,6 +152,23 @@ def numbers(header, *macros):
     return rows
 
 
+class Mutants(unittest.TestCase):
+    """What breaks without a rule: the tables that name mutants, and scenarios of the explorer."""
+
+    def test_there(self):
+        """Each that the last column of a table names is there."""
+        there = set(re.findall(r'^\s*\{ "([\w-]+)"|\.name = "([\w-]+)"', read("tests", "model", "scenario.c"), re.M))
+        there = {one or other for one, other in there}
+        for path in (ROOT / "tests" / "mutants").glob("*.mutants"):
+            there.update(re.findall(r"^([a-z][\w-]*) \[", path.read_text(encoding="utf-8"), re.M))
+        named = set()
+        for page in ("protocol.md", "guarantees.md", "architecture.md"):
+            for row in re.findall(r"^\|.*\|([^|]*)\|$", read("doc", page), re.M):
+                named.update(re.findall(r"`([a-z]+(?:-[a-z0-9]+)+)`", row))
+        self.assertGreater(len(named), 100)
+        self.assertEqual(named - there, set())
+
+
 class Pages(unittest.TestCase):
     """doc/man."""
 
