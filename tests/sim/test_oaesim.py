@@ -531,7 +531,7 @@ class Mutants(Broken):
             "--flap-rate", "50", "-n", "100k"]
 
     def test_data_of_another_run(self):
-        self.caught("link.c", "f->dst_ltag != l->ltag || f->src_ltag != l->peer_ltag", "0",
+        self.caught("link.c", "f->dst_ltag != l->ltag || f->src_ltag != l->peer.ltag", "0",
                     "between two honest ends: impossible")
 
     def test_commit_of_what_nothing_was_offered_for(self):
@@ -597,7 +597,7 @@ class Mutants(Broken):
     def test_frozen_for_ever(self):
         """Not a broken promise at once: a link that never finds back."""
         again = "	oae_repeat(l, true, now);\n"
-        self.caught("timer.c", again + "	oae_send_sync(l, OAE_SYNC, l->peer_ltag, a);", again, "not settled",
+        self.caught("timer.c", again + "	oae_send_sync(l, OAE_SYNC, l->peer.ltag, a);", again, "not settled",
                     "--crash-rate", "0", "--flap-rate", "0", "--settle", "2s", "--loss", "30%")
 
 
