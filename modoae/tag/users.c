@@ -145,13 +145,15 @@ static wait_queue_head_t *room_line(struct oae_tag *tag, bool swap)
 	return swap ? &tag->users->half_wait : &tag->users->write_wait;
 }
 
-/* The wait queue for the room that is missing; NULL: there is room. */
+/*
+ * The wait queue for the room that is missing; NULL: there is room. Each look at a queue is the
+ * only one: whoever sleeps in a line has seen, since he joined it, that its room is missing.
+ */
 static wait_queue_head_t *room_wanting(struct oae_tag *tag, struct oae_client *c, bool swap)
 {
-	if (oae_room(tag, c, swap))
-		return NULL;
-	return c && !oae_client_room(c) ? &c->room_wait :
-					room_line(tag, swap);
+	if (c && !room_shut(tag) && !oae_client_room(c))
+		return &c->room_wait;
+	return oae_room(tag, NULL, swap) ? NULL : room_line(tag, swap);
 }
 
 /* A writer that is woken stays the first in its line until it leaves that. */
