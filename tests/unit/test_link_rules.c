@@ -497,4 +497,19 @@ RULE(test_kind)
 	assert_committed(y);
 }
 
+/* The last CLOSE_ACK is lost: whoever opens the link again has it all the same. */
+RULE(test_close_ack_lost)
+{
+	struct sim_tx *tx;
+
+	sim_close(a);
+	pass(B, OAE_CLOSE);
+	lose(A, OAE_CLOSE_ACK);
+	assert_false(b->tag);
+	tx = post(b, 0);
+	flow();
+	wait_ms(400);
+	assert_committed(tx);
+}
+
 UNIT_MAIN("rules of a transaction")
