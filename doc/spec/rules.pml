@@ -1287,7 +1287,10 @@ inline resolve()
 	fi;
 #endif
 	if
-	:: f_inc != L.peer_inc -> new_peer()
+	:: f_inc != L.peer_inc ->
+		/* It has nothing of a link that closes, and begins another. */
+		ending = L.closing;
+		new_peer()
 	:: else
 	fi;
 
@@ -1296,7 +1299,8 @@ inline resolve()
 	learn();
 	hold_has(in_);
 	if
-	:: !fits_in() || !fits_out() -> broken()
+	:: ending -> skip
+	:: !ending && (!fits_in() || !fits_out()) -> broken()
 	:: else ->
 		deliver_all();
 		hold_resolved();

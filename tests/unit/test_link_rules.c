@@ -497,7 +497,7 @@ RULE(test_kind)
 	assert_committed(y);
 }
 
-/* The last CLOSE_ACK is lost: whoever opens the link again has it all the same. */
+/* The last CLOSE_ACK is lost: a link that the peer opens then is not closed with the old one. */
 RULE(test_close_ack_lost)
 {
 	struct sim_tx *tx;
