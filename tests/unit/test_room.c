@@ -11,10 +11,9 @@
  * The functions are cut out of users.c: room.h, see the Makefile. An order is a list of choices;
  * each run takes the next one.
  */
-#include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <string.h>
+#include "room_util.h"
 #include "unit.h"
 
 #define SNDQ		1	/* places in the tag's queue */
@@ -22,51 +21,6 @@
 #define DEEDS		4	/* of others, in one run */
 #define KINDS		5	/* of these */
 #define CHOICES		256
-#define OAE_E_SIGNAL	EINTR
-#define OAE_E_DEADLINE	ETIME
-
-enum { TASK_INTERRUPTIBLE = 1 };
-
-typedef struct wait_queue_head {
-	struct wait_queue_entry *q[2];		/* the writer, and the other one behind it */
-	unsigned int n;
-} wait_queue_head_t;
-
-typedef int (*wait_queue_func_t)(struct wait_queue_entry *wait, unsigned int mode, int sync,
-				 void *key);
-
-struct wait_queue_entry {
-	wait_queue_func_t func;
-	bool awake;
-};
-
-#define DEFINE_WAIT_FUNC(name, function) struct wait_queue_entry name = { .func = function }
-
-struct oae_knobs {
-	unsigned int sndq;
-	bool shut;
-};
-
-struct oae_node {
-	struct oae_knobs knobs;
-};
-
-struct oae_users {
-	wait_queue_head_t write_wait, half_wait;
-};
-
-struct oae_tag {
-	struct oae_node *node;
-	struct oae_users *users;
-	unsigned int nsnd, nhalf;
-	bool dead;
-};
-
-struct oae_client {
-	wait_queue_head_t room_wait;
-	unsigned int nqueued;
-};
-
 static struct oae_node node;
 static struct oae_users users;
 static struct oae_tag tag;
@@ -144,9 +98,6 @@ static void join(wait_queue_head_t *line, struct wait_queue_entry *wait)
 		return;
 	line->q[line->n++] = wait;
 }
-
-void oae_room_wake(struct oae_tag *tag, bool swap);
-void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c);
 
 /* What an event of the tag does when a message has left the queue: oae_attach_writable(). */
 static void left_queue(void)
@@ -293,7 +244,6 @@ static long schedule_timeout(long left)
 }
 
 /* The writer's entry is on its stack. */
-#undef DEFINE_WAIT_FUNC
 #define DEFINE_WAIT_FUNC(name, function) \
 	struct wait_queue_entry name = { .func = function }; \
 	writer = &name
