@@ -147,7 +147,7 @@ static wait_queue_head_t *room_line(struct oae_tag *tag, bool swap)
 
 /*
  * The wait queue for the room that is missing; NULL: there is room. Each look at a queue is the
- * only one: whoever sleeps in a line has seen, since he joined it, that its room is missing.
+ * only one: a writer that sleeps in a line has seen since it joined that the room is missing.
  */
 static wait_queue_head_t *room_wanting(struct oae_tag *tag, struct oae_client *c, bool swap)
 {
