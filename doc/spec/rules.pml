@@ -1287,10 +1287,7 @@ inline resolve()
 	fi;
 #endif
 	if
-	:: f_inc != L.peer_inc ->
-		/* It has nothing of a link that closes, and begins another. */
-		ending = L.closing;
-		new_peer()
+	:: f_inc != L.peer_inc -> new_peer()
 	:: else
 	fi;
 
@@ -1299,8 +1296,7 @@ inline resolve()
 	learn();
 	hold_has(in_);
 	if
-	:: ending -> skip
-	:: !ending && (!fits_in() || !fits_out()) -> broken()
+	:: !fits_in() || !fits_out() -> broken()
 	:: else ->
 		deliver_all();
 		hold_resolved();

@@ -120,14 +120,8 @@ static void sync_resolve(struct oae_link *l, const struct oae_frame *f, u64 now,
 		peer_tx = f->sync.start;
 		peer_rx = l->start;
 	}
-	if (f->sync.inc != l->peer.inc) {
+	if (f->sync.inc != l->peer.inc)
 		sync_new_peer(l, f, a);
-		/* That has nothing of the link which closes, and begins another (protocol 4.7). */
-		if (l->closing) {
-			oae_link_end(l, OAE_E_SHUTDOWN, a);
-			return;
-		}
-	}
 
 	in = oae_dist(l->rx, peer_tx);
 	out = oae_dist(l->tx, peer_rx);

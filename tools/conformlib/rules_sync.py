@@ -462,21 +462,6 @@ def close_held_there(test):
     link.expect(Op.CLOSE_ACK)
 
 
-@rule("4.7", "an end that closes forgets the link at a new incarnation of the peer, which may open another")
-def close_incarnation(test):
-    link = test.open()
-    test.far.close(vc=link.vc)
-    link.expect(Op.CLOSE)
-    link.inc, link.peer_inc, link.start = random_bits(64), 0, 77
-    link.tx = link.start
-    link.learn(link.freeze())
-    link.send_sync(Op.SYNC_ACK)
-    test.gone(link)
-    link.open()
-    link.message(b"in the next link")
-    link.silent(Op.CLOSE)
-
-
 @rule("4.7", "CLOSE with a number that is not committed, or not offered: impossible")
 def close_impossible(test):
     for ahead in -1, 1:
