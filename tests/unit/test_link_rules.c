@@ -498,8 +498,8 @@ RULE(test_kind)
 }
 
 /*
- * The CLOSE_ACK and the next CLOSE are lost, and the probe makes the peer a link anew: that is closed
- * as well. Nobody has asked for it.
+ * The CLOSE_ACK and the next CLOSE are lost, and the probe makes the peer a link anew: that is
+ * closed as well. Nobody has asked for it.
  */
 RULE(test_close_ack_lost)
 {
