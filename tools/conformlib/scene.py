@@ -64,6 +64,8 @@ class Scene:
             self._attached.clear()
             for link in self._links:
                 self.hang_up(link)
+            for link in self._links:
+                self._read_away(link)
             self._links.clear()
             self._later.close()
 
@@ -81,6 +83,15 @@ class Scene:
         link.send_sync(dst_ltag=0)
         if (sync := self._asked(link)) is not None:
             link.send(Op.CLOSE, dst_ltag=sync.src_ltag, reason=Reason.POLICY)
+
+    def _read_away(self, link: Script) -> None:
+        """Read what no program of the peer has: the next link of this channel and address would give it."""
+        peer = link.cable.mac.hex(":")
+        limit = until(1)
+        while self.far.tag(vc=link.vc, peer=peer).get("unread", "0") != "0" and time.monotonic() < limit:
+            self.far.attach(vc=link.vc, peer=peer)
+            self.far.recv(vc=link.vc)
+            self.far.detach(vc=link.vc)
 
     @staticmethod
     def _asked(link: Script, op: int = Op.SYNC) -> Optional[Frame]:
