@@ -210,6 +210,11 @@ static int knobs_check_set(void *owner, const struct oae_setting *s,
 	return knobs_check(min, max, why->setting->knob->name, why->setting->val, why);
 }
 
+static void knobs_more_room(struct oae_tag *tag, long unused)
+{
+	oae_tell_writers(tag);
+}
+
 static void knobs_changed(void *owner, const struct oae_setting *s,
 			  unsigned int n)
 {
@@ -222,6 +227,8 @@ static void knobs_changed(void *owner, const struct oae_setting *s,
 		else if (s[i].knob->offset == offsetof(struct oae_knobs, discover) &&
 			 !s[i].knob->apply)
 			oae_announce_changed(owner);
+		else if (s[i].knob->offset == offsetof(struct oae_knobs, sndq) && !s[i].knob->apply)
+			oae_tags_for_each(owner, NULL, knobs_more_room, 0);
 }
 
 const struct oae_knob_class oae_knob_class = {

@@ -225,11 +225,13 @@ void oae_places_free(struct oae_tag *tag);
 /* users.c: who uses a tag here, and who might */
 int oae_users_make(struct oae_tag *tag);
 void oae_users_free(struct oae_tag *tag);
+void oae_fresh_del(struct oae_tag *tag);
+void oae_unclaimed_sort(struct oae_tag *tag);
+
+/* room.c: writers that wait for room */
 int oae_room_wait(struct oae_tag *tag, struct oae_client *c, bool swap, long *left);
 void oae_room_wake(struct oae_tag *tag, bool swap);
 void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c);
-void oae_fresh_del(struct oae_tag *tag);
-void oae_unclaimed_sort(struct oae_tag *tag);
 
 /* client.c: a tag's view of its files */
 void oae_attach_add(struct oae_tag *tag, struct oae_client *c);

@@ -508,11 +508,13 @@ int oae_inbox_take(struct oae_tag *tag, const struct oae_client *c, size_t max, 
 void oae_inbox_done(struct oae_tag *tag, const struct sk_buff *skb);
 void oae_inbox_give_back(struct oae_tag *tag, struct sk_buff *skb);
 
+/* room.c: writers that wait for room */
+bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap);
+void oae_room_client(struct oae_tag *tag, struct oae_client *c);
+
 /* users.c: who uses a tag here, and who might */
 int oae_users_start(void);
 void oae_users_stop(void);
-bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap);
-void oae_room_client(struct oae_tag *tag, struct oae_client *c);
 void oae_unclaimed_init(struct oae_node *node);
 void oae_fresh_add(struct oae_tag *tag);
 struct oae_tag *oae_unclaimed_next(struct oae_node *node);
@@ -530,6 +532,7 @@ u32 oae_client_uncollected(const struct oae_client *c);
 u32 oae_client_events(const struct oae_client *c, const struct oae_tag *tag);
 
 /* tell.c: outcomes, notes, waking, and what a link waits for */
+void oae_tell_writers(struct oae_tag *tag);
 void oae_waits_look(struct oae_tag *tag, struct oae_waits_view *v);
 const char *oae_waits_word(const struct oae_waits_view *v);
 void oae_waits_text(const struct oae_waits_view *v, char *buf, size_t size);

@@ -386,7 +386,13 @@ static void tell_readers(struct oae_tag *tag)
 		wake_up_poll(&node->noc_wait, EPOLLIN | EPOLLRDNORM);
 }
 
-static void tell_writers(struct oae_tag *tag)
+/**
+ * oae_tell_writers() - there may be room: wake a writer, and all who poll
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts; not under tag->lock.
+ */
+void oae_tell_writers(struct oae_tag *tag)
 {
 	struct oae_node *node = tag->node;
 
@@ -420,7 +426,7 @@ void oae_tell_all(struct oae_tag *tag, struct oae_run *ev)
 	if (unlikely(last))
 		oae_ring_took(last);
 	if (ev->wake_writer)
-		tell_writers(tag);
+		oae_tell_writers(tag);
 	if (ev->wake_reader)
 		tell_readers(tag);
 }

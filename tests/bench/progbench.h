@@ -95,12 +95,19 @@ void ring_ask(struct end *e);
 void ring_answer(struct end *e);
 void ring_burst(struct end *e);
 void ring_take(struct end *e);
+void ring_bell(struct end *e);
+void ring_no_call(struct end *e);
 void write_open(const struct contender *c, const struct where *w, unsigned int number,
 		int answering, struct end *e);
 void write_burst(struct end *e);
 void send_burst(struct end *e);
 void sock_burst(struct end *e);
 void sock_take_burst(struct end *e);
+
+/* proguring.c */
+void uring_open(const struct contender *c, const struct where *w, unsigned int number,
+		int answering, struct end *e);
+void uring_nop(struct end *e);
 
 /* progrdma.c */
 void rdma_open(const struct contender *c, const struct where *w,

@@ -117,6 +117,22 @@ void ring_take(struct end *e)
 	oae_ring_done(e->rings);
 }
 
+/* The doorbell alone, when there is nothing to be done. */
+void ring_bell(struct end *e)
+{
+	struct oae_bell bell = { 0 };
+
+	if (ioctl(e->in, OAE_RING_BELL, &bell))
+		die("OAE_RING_BELL: %s", strerror(errno));
+}
+
+/* The least that a call to the device costs: one that it does not know. */
+void ring_no_call(struct end *e)
+{
+	if (!ioctl(e->in, 0) || errno != ENOTTY)
+		die("an unknown call was taken");
+}
+
 /* The same by write(), which queues. */
 void write_open(const struct contender *c, const struct where *w, unsigned int number,
 		int answering, struct end *e)

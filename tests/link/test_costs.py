@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import resource
+import select
 import struct
 import tempfile
 import threading
@@ -20,7 +21,7 @@ from devtest import (PATIENT, Call, DevTest, OaeFile, Scripted, TwoEnds, exit_co
                      in_process)
 from faults import noted
 from hits import Hits
-from oaedev import SYS_WRITE
+from oaedev import SYS_POLL, SYS_WRITE
 from oaepeer import Peer
 from oaering import RawRing
 from oaetest import LIBC, PARAMETERS, OaeTest, ip, load, run, unload, wait_for
@@ -458,6 +459,21 @@ class Woken(TwoEnds):
         crowd = Crowd(5, a.write, bytes(3000))
         crowd.extend(Crowd(5, os.write, fd, bytes(3000)))
         self.drain(crowd, b)
+
+    def test_sndq_grows(self):
+        """A greater sndq is room for those that wait for it; who polls is told."""
+        a, _ = self.full()
+        crowd = Crowd(6, a.write, bytes(3000))
+        wait_for(lambda: a.status().queued > 1, "the queue to fill")
+        self.assertGreater(len(crowd.waiting), a.status().queued)
+        poller = select.poll()
+        poller.register(a.fd, select.POLLOUT)
+        self.assertEqual(poller.poll(0), [])
+        told = Call(poller.poll)
+        wait_for(lambda: told.sleeps(SYS_POLL), "it to poll")
+        self.a.knob("sndq", 16)
+        self.assertEqual(told.result(), [(a.fd, select.POLLOUT)])
+        wait_for(lambda: a.status().queued == len(crowd.waiting), "all to be queued")
 
     def test_leaving(self):
         """Deadlines and signals take some out of the line, often as they are woken: none is forgotten."""

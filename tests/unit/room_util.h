@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the functions of users.c that test_room tries have from the kernel and the shell. */
+/* What room.c has from the kernel and the shell, as test_room tries it. */
 #ifndef ROOM_UTIL_H
 #define ROOM_UTIL_H
 
@@ -9,7 +9,7 @@
 #define OAE_E_SIGNAL	EINTR
 #define OAE_E_DEADLINE	ETIME
 
-enum { TASK_INTERRUPTIBLE = 1 };
+enum { TASK_INTERRUPTIBLE = 1, EPOLLOUT = 4, EPOLLWRNORM = 0x100 };
 
 struct wait_queue_entry {
 	int (*func)(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key);
@@ -33,7 +33,7 @@ struct oae_node {
 };
 
 struct oae_users {
-	wait_queue_head_t write_wait, half_wait;
+	wait_queue_head_t write_wait, half_wait, poll_wait;
 };
 
 struct oae_tag {
@@ -48,7 +48,9 @@ struct oae_client {
 	unsigned int nqueued;
 };
 
+bool oae_room(const struct oae_tag *tag, const struct oae_client *c, bool swap);
 void oae_room_wake(struct oae_tag *tag, bool swap);
 void oae_room_wake_client(struct oae_tag *tag, struct oae_client *c);
+void oae_room_client(struct oae_tag *tag, struct oae_client *c);
 
 #endif /* ROOM_UTIL_H */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writers that wait for room: oae_room_wait(), as modoae/tag/users.c has it, among all orders of
- * what others do between any two of its reads. Nobody may sleep for ever while there is room.
+ * Writers that wait for room: oae_room_wait() of modoae/tag/room.c, among all orders of what
+ * others do between any two of its reads. Nobody may sleep for ever while there is room.
  *
  *	the writer	oae_room_send(), of a file with a queue of its own
  *	another one	waits behind it, of another file; what it does once it is awake is its own
  *	a third one	of the writer's file, posts, and its transactions end
  *	a fourth one	of another file, has filled the tag's queue
  *
- * The functions are cut out of users.c: room.h, see the Makefile. An order is a list of choices;
+ * room.h is room.c without what it includes, see the Makefile. An order is a list of choices;
  * each run takes the next one.
  */
 #include <limits.h>
@@ -82,6 +82,13 @@ static void wake_up_interruptible(wait_queue_head_t *line)
 static bool wq_has_sleeper(const wait_queue_head_t *line)
 {
 	return line->n;
+}
+
+/* Nobody polls here. */
+static void wake_up_poll(wait_queue_head_t *line, unsigned int what)
+{
+	(void)line;
+	(void)what;
 }
 
 static void leave(wait_queue_head_t *line, struct wait_queue_entry *wait)
