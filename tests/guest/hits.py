@@ -3,6 +3,7 @@
 
 import os
 import re
+import threading
 import unittest
 from pathlib import Path
 
@@ -68,15 +69,25 @@ class Hits:
         return [event.name for event in events]
 
     @staticmethod
-    def by_hold(what, lock, free):
-        """Most often of one of them, by one thread, between `lock` and the `free` after it. What
-        interrupts it does not count."""
-        most, held = 0, {}
+    def _trace():
+        """Thread and name of each that is in the trace, in order. What interrupts a thread is not its own."""
         for line in (TRACING / "trace").read_text("ascii").splitlines():
             found = re.match(r"\s*\S.*-(\d+)\s+\[\d+\]\s+(\S+)\s+\S+: (\w+): ", line)
-            if not found or set(found[2]) & INTERRUPT:
-                continue
-            thread, _, name = found.groups()
+            if found and not set(found[2]) & INTERRUPT:
+                yield found[1], found[3]
+
+    @classmethod
+    def by_this_thread(cls, what, action):
+        """How often one of them is called by the thread that calls action(), meanwhile."""
+        (TRACING / "trace").write_text("", "ascii")
+        action()
+        return sum(one == (str(threading.get_native_id()), what) for one in cls._trace())
+
+    @classmethod
+    def by_hold(cls, what, lock, free):
+        """Most often of one of them, by one thread, between `lock` and the `free` after it."""
+        most, held = 0, {}
+        for thread, name in cls._trace():
             if name == lock:
                 held[thread] = 0
             elif name == free:
