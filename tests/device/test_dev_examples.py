@@ -346,7 +346,9 @@ class WorkQueue(ExamplesTest):
             said = [path.read_text("utf-8") for path in self.folder.glob("*.said")]
             ends = [host.tag() for host in (self.n1, self.n2)]
             status = [program.status for program in self.programs]
-            raise AssertionError(f"{error}; {said}; {status}; {ends}") from error
+            have = [path.read_text("utf-8") for name in ("send/have", "work/taken")
+                    for path in self.folder.glob(name)]
+            raise AssertionError(f"{error}; {sorted(self.results())}; {have}; {said}; {status}; {ends}") from error
 
     def put(self, jobs):
         """Jobs for `send`."""

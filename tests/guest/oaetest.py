@@ -730,7 +730,9 @@ class OaeTest(unittest.TestCase):
     def preemptible(self):
         """The kernel can be preempted anywhere until the test is over; False: this one cannot."""
         preempt = Path("/sys/kernel/debug/sched/preempt")
-        if not preempt.exists():
+        # It patches itself: see QUIET_TRACERS in tools/vmlib.py.
+        emulated = "TCG" in Path("/proc/cpuinfo").read_text("ascii")
+        if not preempt.exists() or (emulated and os.cpu_count() > 1):
             return False
         mode = re.search(r"\((\w+)\)", preempt.read_text("ascii")).group(1)
         preempt.write_text("full", "ascii")
