@@ -20,7 +20,7 @@ from pathlib import Path
 
 import oaedev
 import oaetest
-from oaetest import REPO, meanwhile
+from oaetest import REPO, forget_links, meanwhile
 from patience import SLOW
 from shared import Shared
 from topology import OneCable
@@ -41,8 +41,8 @@ class Program:
         with host:
             self._process = subprocess.Popen(       # pylint: disable=consider-using-with
                 [str(word) for word in command], stdin=stdin, stdout=stdout, stderr=stderr,
-                text=True, env={**os.environ, "PYTHONPATH": str(REPO / "lib"),
-                                "PYTHONDONTWRITEBYTECODE": "1"})
+                text=True, start_new_session=True,
+                env={**os.environ, "PYTHONPATH": str(REPO / "lib"), "PYTHONDONTWRITEBYTECODE": "1"})
         self.pid = self._process.pid
 
     def line(self):
@@ -93,14 +93,26 @@ class ExamplesTest(Shared, OneCable):
         folder = tempfile.TemporaryDirectory()      # pylint: disable=consider-using-with
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.programs = []
-        self.addCleanup(lambda: [program.kill() for program in self.programs])
+        self.programs, self.sessions = [], []
+        self.addCleanup(self.forget)
         self.dice = random.Random(5)
+
+    def forget(self):
+        """All programs end, and theirs. What they have left unread is not for those of the next test."""
+        for program in self.programs:
+            program.kill()
+        for session in self.sessions:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(session, signal.SIGKILL)
+        forget_links(self.n1, self.n2)
+        for host in self.n1, self.n2:
+            host.knob("shutdown", 0)
 
     def start(self, host, *command, **options):
         """A program that is killed at the end."""
         program = Program(host, *command, **options)
         self.programs.append(program)
+        self.sessions.append(program.pid)
         return program
 
     def kill(self, program):

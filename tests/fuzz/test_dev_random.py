@@ -12,7 +12,7 @@ import oaedev as dev
 from devpump import compile_c
 from devtest import Call, OaeFile
 from faults import BAD_NETWORK, NEVER, say
-from oaetest import load, loaded, run, wait_for
+from oaetest import forget_links, load, loaded, run
 from patience import SLOW
 from topology import OneSwitch
 
@@ -100,15 +100,11 @@ class Random(OneSwitch):
 
     def settle(self):
         """Nothing is left of any link; all that was posted has ended in one way."""
-        for host in self.hosts:
-            host.knob("shutdown", 1)
-        for host in self.hosts:
-            try:
-                wait_for(lambda host=host: host.read_all() == b"" and not host.tags(),
-                         "the tags to go", 20)
-            except AssertionError:
-                self.show()
-                raise
+        try:
+            forget_links(*self.hosts)
+        except AssertionError:
+            self.show()
+            raise
         for host in self.hosts:
             stats = host.stats()
             self.assertEqual(stats["tags_made"], stats["tags_gone"])

@@ -558,6 +558,15 @@ class Cable:
 _images = {}
 
 
+def forget_links(*hosts):
+    """No link of these hosts is left, nor anything unread; they open none until `shutdown` is 0 again."""
+    for host in hosts:
+        host.knob("shutdown", 1)
+    for host in hosts:
+        wait_for(lambda host=host: host.read_all() == b"" and not host.tags(),
+                 f"the links of {host.name} to go", 20)
+
+
 def _module_image(module):
     if module not in _images:
         # Without what a debugger wants it loads in a tenth of the time.
