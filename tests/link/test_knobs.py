@@ -8,12 +8,16 @@ value and what would be accepted; the old value stays.
 import errno
 import os
 import re
+import time
 
 import oaewire as oae
+from oaedev import OaeFile
 from oaepeer import Peer, Wire
 from oaetest import PARAMETERS, Cable, OaeTest, load, loaded, unload, wait_for
 from topology import OneCable
 from udp import address_of, port_mac
+
+STEP_MAX = 512          # OAE_STEP_MAX
 
 # name: (least, greatest)
 NUMBERS = {
@@ -397,6 +401,32 @@ class Insmod(KnobTest, OneCable):
                                   target="oaeudp0/" + port_mac("10.9.0.1"))
                 self.assertEqual(self.a.sh("ip -o link"), before)
 
+    def test_long_dev(self):
+        """A list of devices that is longer than insmod takes."""
+        self.assert_errno(errno.EINVAL, load, self.a, dev="v" * 512)
+        self.assertFalse(loaded())
+
+    def test_shut(self):
+        """shutdown=1 from the beginning: no link in any namespace."""
+        load(self.a, dev="va", shutdown=1)
+        self.assertEqual([host.knob("shutdown") for host in (self.a, self.b)], ["1", "1"])
+        self.a.knob("target", self.cable.mac_b)
+        self.assertEqual(self.a.tags(), [])
+        self.a.knob("shutdown", 0)
+        self.assertEqual(len(self.a.tags()), 1)
+
+    def test_lingers(self):
+        """Unloading waits for a link to close whose peer does not answer, linger_ms and no more."""
+        load(self.a, dev="va", linger_ms=300)
+        self.b.knob("dev", "vb")
+        self.a.write(b"open", target=self.cable.mac_b)
+        self.assertEqual(self.b.read_one(), b"open")
+        self.cable.netem("loss 100%")
+        self.addCleanup(self.cable.netem, None)
+        begin = time.monotonic()
+        unload()
+        self.assertGreaterEqual(time.monotonic() - begin, 0.3)
+
     def test_twice(self):
         """The second insmod is EEXIST, and harms nothing."""
         load(self.a, dev="va")
@@ -597,6 +627,39 @@ class AtWork(KnobTest, OneCable):
         self.b.knob("wkstep", 0)
         wait_for(lambda: self.b.tag(42)["unread"] == 2, "the others to run freely")
         self.assertEqual(self.b.read_each(), [b"x" * 4000, b"y"])
+
+    def wait_to_step(self, count):
+        """So many frames of nobody come to a, which steps; the counters as they were then."""
+        # What waits counts for the socket that has sent it.
+        wires = [Wire(self.p, "vp") for _ in range(1 + count // 100)]
+        self.addCleanup(lambda: [wire.close() for wire in wires])
+        self.addCleanup(self.a.knob, "wkstep", 0)
+        self.a.knob("wkstep", 1)
+        before = self.a.stats()
+        for n in range(count):
+            wires[n // 100].send(oae.Frame(99, self.cable2.mac_a, "02:00:00:00:99:99"))
+        return before
+
+    def test_wkstep_most(self):
+        """So many frames wait for whoever steps, and no more."""
+        before = self.wait_to_step(STEP_MAX + 7)
+        wait_for(lambda: self.a.stat("step_drop") == before["step_drop"] + 7, "the others to be dropped")
+        self.a.knob("wkstep", 0)
+        self.assertEqual(self.a.stat("bad_opcode"), before["bad_opcode"] + STEP_MAX)
+
+    def test_wkstep_port_goes(self):
+        """What has come to a port that goes is let in no more; what waits of others is."""
+        self.have_patience()
+        self.addCleanup(self.a.knobs, dev="+vc", linger_ms=500)
+        before = self.wait_to_step(3)
+        with OaeFile.to(self.b, self.cable.mac_a, vc=46, nonblock=True) as file:
+            file.write(b"by another port")
+            wait_for(lambda: self.b.tag(46)["state"] == "SYNC_SENT", "it to be asked")
+            self.a.knobs(linger_ms=0, dev="-vc")
+            self.a.knob("wkstep", 0)
+            with OaeFile.to(self.a, self.cable.mac_b, vc=46) as there:
+                self.assertEqual(there.read(), b"by another port")
+        self.assertEqual(self.a.stat("bad_opcode"), before["bad_opcode"])
 
     def test_wkstep_is_no_failure(self):
         """Whoever steps is slow: the link does not freeze for it."""

@@ -84,10 +84,10 @@ class TwoCables(OaeTest):
         with link:
             link.send(data)
 
-    def hello(self, dev, mac=STRANGER, id_=ITS_ID):
+    def hello(self, dev, mac=STRANGER, id_=ITS_ID, mtu=1500):
         """A stranger is heard at b's end of a cable: at the other end of that."""
         self.wire[dev].send(Frame(HELLO, mac_bytes("ff:ff:ff:ff:ff:ff"), mac_bytes(mac),
-                                  payload=node_body(id_, 1)))
+                                  payload=node_body(id_, 1, mtu)))
 
     def heard(self):
         """How long ago the stranger was heard at each port of a."""
@@ -222,6 +222,22 @@ class NoPort(TwoCables):
                 self.assertEqual(self.port_of(STRANGER, self.vc + n), port)
         with OaeFile.to(self.a, STRANGER, vc=self.vc, port="va") as file:
             self.assertEqual(file.status().port, "va")
+
+
+    def test_id(self):
+        """Of two ports where an id was heard that which carries more; at a port that is named, there."""
+        self.a.knobs(dev="*", discover=1)
+        for more, less in (("va", "wa"), ("wa", "va")):
+            for port, mtu in ((more, 1500), (less, 1400)):
+                self.hello(port.replace("a", "b"), mtu=mtu)
+                wait_for(lambda port=port, mtu=mtu: mtu in [row["mtu"] for row in self.a.neighbours()
+                                                            if row["port"] == port], "it to be heard")
+            for name, where in ("", more), (f"{less}/", less):
+                with self.subTest(name, more=more):
+                    self.a.knobs(vci=self.vc, target=f"{name}id:{ITS_ID:x}")
+                    self.assertEqual([tag["port"] for tag in self.a.tags()], [where])
+                    self.a.knob("target", "")
+                    wait_for(lambda: not self.a.tags(), "the link to go")
 
 
 class Guess(TwoCables):

@@ -399,3 +399,24 @@ class Stages(unittest.TestCase):
         self.assertTrue(said.endswith("stage eight: ended by SIGTERM\n"), said)
         with self.assertRaises(ProcessLookupError):
             os.kill(int(log.read_text()), 0)
+
+
+class Long(unittest.TestCase):
+    """What `make test-long FROM=stage` goes on with."""
+
+    @staticmethod
+    def left(stage):
+        """The stages that it would run, a list a lane."""
+        lines = subprocess.run(["make", "-n", "-f", "tests/stages.mk", f"FROM={stage}", "long-in-guests", "long-beside"],
+                               cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
+        return [line.partition("tests/stages.mk")[2].split() for line in lines if "tests/stages.mk" in line]
+
+    def test_guests(self):
+        guests, beside = self.left("wirefuzz")
+        self.assertEqual(guests[0], "wirefuzz")
+        self.assertNotIn("storm", guests)
+        self.assertIn("unit", beside)
+
+    def test_beside(self):
+        """Nothing in a guest is left."""
+        self.assertEqual(self.left("long-mutants"), [["long-mutants", "long-fuzz"]])
