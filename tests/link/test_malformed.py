@@ -218,6 +218,14 @@ class Malformed(OneScript):
         self.assertEqual((moved["stranger"], moved["tags_made"]), (1, 0))
         self.assertIsNone(self.a.tag(vc=2))
 
+    def test_short_in_pages(self):
+        """As trafgen sends them: what is behind the Ethernet header is in pages."""
+        peer = Peer(self.wire, self.cable.mac_a, vc=5)
+        short = [frame for what, cause, frame in cases(peer) if cause == "short" and "nothing" not in what]
+        before = self.a.stat("bad_short")
+        self.wire.trafgen(short)
+        wait_for(lambda: self.a.stat("bad_short") == before + len(short), "all to be counted")
+
     def test_each_cause_is_tried(self):
         """No cause is forgotten by the list above."""
         peer = Peer(self.wire, self.cable.mac_a, vc=3)
