@@ -518,6 +518,7 @@ class Neighbours(OneSwitch):
         # The table can be read whole, each once.
         rows = [(row["port"], row["mac"]) for row in self.a.neighbours()]
         self.assertEqual(len(rows), len(set(rows)))
+        self.spares_linked(frame, n)
         # All of them go just after a link has begun to close, and do not push out that news.
         netlink = Netlink(self.a, rcvbuf=1 << 20)
         self.addCleanup(netlink.close)
@@ -529,6 +530,31 @@ class Neighbours(OneSwitch):
             for said in [dict(attrs(body[4:])) for kind, _, _, body in netlink.messages()
                          if kind == netlink.family]:
                 seen.add((text(said[4]), text(said[5])))
+
+    def spares_linked(self, frame, n):
+        """All are heard more than once, strangers too: the oldest gives way, unless it has a link."""
+        def say(id_):
+            frame.src, frame.payload = mac_bytes(f"02:00:{id_ & 0xffffffff:08x}"), node_body(id_, id_ - LEAST)
+            self.wire.send(frame)
+        # These two say no more.
+        for dev in "pb", "pc":
+            self.switch.sh(f"ip link set {dev} down")
+            self.addCleanup(self.switch.sh, f"ip link set {dev} up")
+        before = self.a.stat("node_heard")
+        strangers = [id_ for id_, mac in self.known(self.a) if mac.startswith("02:00:")]
+        for id_ in strangers:
+            say(id_)
+        wait_for(lambda: self.a.stat("node_heard") - before >= len(strangers), "all of them again")
+
+        def pushed_out():
+            nonlocal n
+            n += 1
+            say(LEAST + n)
+            say(LEAST + n)
+            return len(set(strangers) - {id_ for id_, _ in self.known(self.a)}) > 3
+        wait_for(pushed_out, "some to give way", 20, 0.05)
+        known = {mac for _, mac in self.known(self.a)}
+        self.assertEqual([mac for mac in (self.mac_vb, self.mac_vc) if mac in known], [self.mac_vc])
 
     def test_load(self):
         """insmod dev=* and an id: that of the namespace only. rmmod with the timer running."""
