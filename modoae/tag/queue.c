@@ -277,12 +277,13 @@ void oae_pack_ended(struct oae_tag *tag, struct oae_run *ev, struct oae_msg *pac
  */
 void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 {
+	/* A ring's own pack has no members. Its single messages may be members of another. */
+	bool members = oae_msg_is_pack(msg) && !msg->txn.ring, ring = false;
 	struct oae_msg *member;
-	bool ring = false;
 	LIST_HEAD(one);
 
 	lockdep_assert_held(&tag->lock);
-	if (oae_msg_is_pack(msg) && !msg->txn.ring)
+	if (members)
 		list_splice_init(&msg->members, &one);
 	else
 		list_add(&msg->list, &one);
@@ -294,7 +295,7 @@ void oae_pack_back(struct oae_tag *tag, struct oae_msg *msg, bool refused)
 		oae_tag_count_queued(tag, member, 1);
 	}
 	list_splice(&one, ring ? &tag->users->ringq : &tag->sndq);
-	if (oae_msg_is_pack(msg) && !ring)
+	if (members)
 		oae_msg_put(msg);
 }
 
