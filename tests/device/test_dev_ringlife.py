@@ -220,8 +220,11 @@ class Packs(RingLinks):
         """That many, short ones."""
         return [b"%d " % i + self.rand.randbytes(self.rand.randint(0, 300)) for i in range(count)]
 
-    def queued(self, deadline_ms=0):
-        """Rings of both ends; records that are taken and wait, their positions and bytes."""
+    def queued(self, deadline_ms=0, single=0):
+        """
+        Rings of both ends; records that are taken and wait, their positions and bytes: all are
+        taken at once, or so many single ones.
+        """
         file = self.end(self.a)
         file.set_options(queue=65536, deadline_ms=deadline_ms)
         a = RawRing(file, tx=1 << 20)
@@ -231,10 +234,12 @@ class Packs(RingLinks):
         b.recv()
         self.addCleanup(self.b.knob, "drop_pct", 0)
         self.b.knob("drop_pct", 100)
-        records = self.records(2000)
-        at = [a.put(data) for data in records]
-        a.publish()
-        wait_for(lambda: a.word(ring.TAKEN_TO) == a.published, "all to be taken")
+        records, at = self.records(single or 2000), []
+        for n, data in enumerate(records, 1):
+            at.append(a.put(data))
+            if single or n == len(records):
+                a.publish()
+                wait_for(lambda: a.word(ring.TAKEN_TO) == a.published, "what is published to be taken")
         return a, b, at, records
 
     def check(self, a, b, at, records):

@@ -10,7 +10,9 @@ import random
 from pathlib import Path
 
 import test_dev_random
-from faults import check_leaks, say
+import test_dev_ringlife
+from faults import check_leaks, say, slabs
+from oaetest import wait_for
 from patience import TIMES
 
 
@@ -33,3 +35,17 @@ class Leaks(test_dev_random.Random):
             self.exchange(200)
             self.settle()
         check_leaks(cycle, 7)
+
+
+class Rings(test_dev_ringlife.Packs):
+    """Packs of records that a ring had taken one by one."""
+
+    test_mtu = test_no_packs = test_lossy = test_deadline = None
+
+    def test_reversed(self):
+        """The records are reversed at their deadlines: of the packs in which they waited nothing is left."""
+        before = slabs()
+        a, _, at, _ = self.queued(deadline_ms=300, single=200)
+        a.wait_ended()
+        wait_for(lambda: not [name for name, n in slabs().items() if n - before.get(name, n) > len(at) / 2],
+                 "the packs to be freed")

@@ -630,7 +630,7 @@ class AtWork(KnobTest, OneCable):
 
     def wait_to_step(self, count):
         """So many frames of nobody come to a, which steps; the counters as they were then."""
-        # What waits counts for the socket that has sent it.
+        # A frame that waits counts for the socket that has sent it.
         wires = [Wire(self.p, "vp") for _ in range(1 + count // 100)]
         self.addCleanup(lambda: [wire.close() for wire in wires])
         self.addCleanup(self.a.knob, "wkstep", 0)
