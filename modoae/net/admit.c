@@ -182,9 +182,13 @@ void oae_admit_older(struct oae_port *port, struct sk_buff *skb)
 	u8 answer[OAE_OLDER_HDR];
 
 	if (port->udp || READ_ONCE(port->removed) || skb->len != OAE_OLDER_SYNC ||
-	    !is_valid_ether_addr(from) || ether_addr_equal(from, port->addr) ||
-	    !pskb_may_pull(skb, OAE_OLDER_SYNC) ||
-	    !oae_older_turn_away(skb->data, skb->len, answer) || !oae_may_answer(port->node))
+	    !is_valid_ether_addr(from) || ether_addr_equal(from, port->addr))
+		return;
+	if (!pskb_may_pull(skb, OAE_OLDER_SYNC)) {
+		oae_count(port->node, OAE_S_NO_MEMORY);
+		return;
+	}
+	if (!oae_older_turn_away(skb->data, skb->len, answer) || !oae_may_answer(port->node))
 		return;
 	oae_count(port->node, OAE_S_STRANGER);
 	/* The head may be another one now. */

@@ -153,6 +153,18 @@ def reflect_body(slices):
     return struct.pack(">QQ", whole_digest(slices), first_bytes(slices))
 
 
+# A frame of version 1, and the payload of its SYNC (protocol 2.6).
+_OLDER = "1a{0:02x}5a00{1:04x}0000{2}{3}0000000000000000000000000000{4:04x}"
+OLDER_SYNC = "1020304050607080" + 24 * "00"
+
+
+def older_frame(opcode, body="", ltags=("11223344", "55667788"), reason=0):
+    """The bytes of a frame of version 1, from behind the Ethernet header; body and ltags in hex."""
+    head = bytes.fromhex(_OLDER.format(opcode, len(body) // 2, *ltags, reason))
+    payload = bytes.fromhex(body)
+    return head + xxh64(head + bytes(8), xxh64(payload)).to_bytes(8, "big") + payload
+
+
 VERB_READ = 1
 
 

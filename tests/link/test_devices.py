@@ -175,6 +175,14 @@ class Above(OaeTest):
         mac = self.vlan(self.b)
         self.b.knob("dev", f"va.{VLAN}")
         self.set(self.a, stranger_pps=5)
+        other = self.peer(self.cable.mac_a)
+
+        def answered():
+            other.send(oae.CLOSE)
+            return self.wire.pump(0.1)
+        # What was answered in the same second before is counted too.
+        wait_for(answered, "a to answer strangers")
+        self.before = self.a.stats()
         peer = self.peer(mac, self.wire7)
         for _ in range(20):
             peer.send(oae.COMMIT)

@@ -76,17 +76,6 @@ class Older(OneScript):
         super().build()
         cls.a.knobs(**CALM)
 
-    # As version 1 sent them, with the ltags of both ends; the payload of a SYNC.
-    HEAD = "1a{0:02x}5a00{1:04x}0000{2}{3}0000000000000000000000000000{4:04x}"
-    BODY = "1020304050607080" + 24 * "00"
-
-    def frame(self, opcode, body="", ltags=("11223344", "55667788"), reason=0):
-        """Its bytes, from behind the Ethernet header."""
-        head = bytes.fromhex(self.HEAD.format(opcode, len(body) // 2, *ltags, reason))
-        body = bytes.fromhex(body)
-        digest = oae.xxh64(head + bytes(8), oae.xxh64(body))
-        return head + digest.to_bytes(8, "big") + body
-
     def answers(self, *frames):
         """What comes back for these."""
         head = oae.mac_bytes(self.cable.mac_a) + oae.mac_bytes(self.cable.mac_b) + b"\x88\xb5"
@@ -101,17 +90,17 @@ class Older(OneScript):
     def test_sync(self):
         """It is told in its own words that it is turned away, and the log says why."""
         self.a.sh("dmesg -C")
-        turned = self.frame(oae.CLOSE, "", ("55667788", "11223344"), oae.POLICY)
-        self.assertEqual(self.answers(self.frame(oae.SYNC, self.BODY)), [turned])
+        turned = oae.older_frame(oae.CLOSE, "", ("55667788", "11223344"), oae.POLICY)
+        self.assertEqual(self.answers(oae.older_frame(oae.SYNC, oae.OLDER_SYNC)), [turned])
         self.assertEqual(self.moved, 1)
         self.assertIn(f"va: {self.cable.mac_b} speaks version 1", self.a.sh("dmesg"))
 
     def test_silence(self):
         """Nothing else is answered, not even what turned it away; nor more than stranger_pps."""
-        sync = self.frame(oae.SYNC, self.BODY)
+        sync = oae.older_frame(oae.SYNC, oae.OLDER_SYNC)
         self.assertEqual(self.answers(
-            self.frame(oae.CLOSE, "", reason=oae.POLICY), self.frame(oae.OFFER, "00"),
-            self.frame(oae.SYNC_ACK, self.BODY), sync[:-1], sync + b"\0", b"\x1b" + sync[1:],
-            sync[:-1] + b"\1", b"\x30" + sync[1:]), [])
+            oae.older_frame(oae.CLOSE, "", reason=oae.POLICY), oae.older_frame(oae.OFFER, "00"),
+            oae.older_frame(oae.SYNC_ACK, oae.OLDER_SYNC), sync[:-1], sync + b"\0",
+            b"\x1b" + sync[1:], sync[:-1] + b"\1", b"\x30" + sync[1:]), [])
         self.set(self.a, stranger_pps=0)
         self.assertEqual(self.answers(sync), [])

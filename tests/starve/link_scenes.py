@@ -16,7 +16,9 @@ import oaedev
 from devtest import exit_code, in_process
 from oaedev import Call, OaeFile, add_op, cas_op, read_op
 from oaenl import Netlink, attr
+from oaepeer import Wire
 from oaetest import CLONE_NEWNET, LIBC, PARAMETERS, Cable, Host, load, loaded, run, unload
+from oaewire import CLOSE, ETHERTYPE, OLDER_SYNC, POLICY, SYNC, mac_bytes, older_frame
 from patience import SLOW
 from ring_scenes import Rings
 from starving import Events, Finding, Ledger, Scene, both_ways, counted, patiently
@@ -74,7 +76,7 @@ class Links(Rings):
         # A site is refused in the first few of those that ask it.
         self.scenes = [self.loading, self.namespace, self.knobs, self.netlink, self.noc,
                        self.rings, self.files, self.attached, self.many, self.both,
-                       self.packed, self.left, self.strangers, self.udp, self.udp6,
+                       self.packed, self.left, self.strangers, self.older, self.udp, self.udp6,
                        self.neighbours, self.paths]
         self.together = [("tag/inbox.c", self.both)]
 
@@ -265,6 +267,26 @@ class Links(Rings):
         self.a.read_each()
         for vc in used:
             self._closed(vc)
+
+    def older(self):
+        """A peer of version 1 is turned away in its own words, when there is memory for them."""
+        scene = Scene()
+        wire = Wire(self.b, "vb")
+        a, b = mac_bytes(self.cable.mac_a), mac_bytes(self.cable.mac_b)
+        sync = a + b + ETHERTYPE.to_bytes(2, "big") + older_frame(SYNC, OLDER_SYNC)
+        turned = b + a + ETHERTYPE.to_bytes(2, "big") + older_frame(
+            CLOSE, ltags=("55667788", "11223344"), reason=POLICY)
+
+        def answered():
+            wire.send(sync)
+            # There are other frames, too: those of works().
+            return any((wire.raw(0.1) or b"").startswith(turned) for _ in range(10))
+        yield scene
+        for _ in range(3):
+            answered()
+        yield scene
+        patiently(answered, "a peer of version 1 to be turned away")
+        wire.close()
 
     def udp(self):
         """A UDP port comes, carries, and goes; its peer's stays."""
