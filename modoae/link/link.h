@@ -488,6 +488,7 @@ struct oae_link_waits {
 
 void oae_link_show(const struct oae_link *l, struct oae_link_view *v);
 void oae_link_waits(const struct oae_link *l, u64 now, struct oae_link_waits *w);
+bool oae_link_unheard(const struct oae_link *l);
 bool oae_link_idle(const struct oae_link *l);
 bool oae_link_settling(const struct oae_link *l);
 void oae_link_mark(const struct oae_link *l, struct oae_link_mark *m);

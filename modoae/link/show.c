@@ -83,14 +83,22 @@ void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 	v->min_rtt = oae_cong_base(l);
 }
 
+/* When what was not answered since was first asked, ns; 0: all was. */
+static u64 show_asked_at(const struct oae_link *l)
+{
+	u64 silent = l->timer.silent_at;
+
+	return silent && (!l->asked_at || silent < l->asked_at) ? silent : l->asked_at;
+}
+
 /* No answer: a peer that is down is given up anew by each post. */
 static void show_unanswered(const struct oae_link *l, struct oae_link_waits *w)
 {
-	u64 dead = l->cfg->dead;
+	u64 dead = l->cfg->dead, since = show_asked_at(l);
 
 	w->why = OAE_WAIT_ANSWER;
-	w->since = l->down ? l->down_at - (l->down_at < dead ? 0 : dead) : l->asked_at;
-	w->until = !l->down || oae_has_posts(l) ? l->asked_at + dead : 0;
+	w->since = l->down ? l->down_at - (l->down_at < dead ? 0 : dead) : since;
+	w->until = !l->down || oae_has_posts(l) ? since + dead : 0;
 }
 
 /* The reason why the next number waits. False: nothing is under way. */
@@ -136,11 +144,12 @@ static bool show_half(const struct oae_link *l, struct oae_link_waits *w)
  */
 void oae_link_waits(const struct oae_link *l, u64 now, struct oae_link_waits *w)
 {
+	u64 asked = show_asked_at(l);
+
 	memset(w, 0, sizeof(*w));
 	if (l->state == OAE_CLOSED)
 		return;
-	if (oae_frozen(l) ||
-	    (l->asked_at && now > l->asked_at && now - l->asked_at > oae_link_pto(l))) {
+	if (oae_frozen(l) || (asked && now > asked && now - asked > oae_link_pto(l))) {
 		show_unanswered(l, w);
 	} else if (l->settle_until) {
 		w->why = OAE_WAIT_SETTLING;
@@ -149,6 +158,17 @@ void oae_link_waits(const struct oae_link *l, u64 now, struct oae_link_waits *w)
 		w->why = OAE_WAIT_CONFIRM;
 		w->since = l->done_at;
 	}
+}
+
+/**
+ * oae_link_unheard() - does the link wait for an answer that does not come?
+ * @l: the link
+ *
+ * Return: true if so: it may go down.
+ */
+bool oae_link_unheard(const struct oae_link *l)
+{
+	return oae_frozen(l) || show_asked_at(l);
 }
 
 /**

@@ -692,7 +692,7 @@ enum hrtimer_restart oae_tag_timer(struct hrtimer *timer)
 			      HRTIMER_MODE_REL_SOFT);
 	} else {
 		oae_tag_way_timer(tag, &ev);
-		if (oae_link_state(&tag->link) != OAE_OPEN)
+		if (oae_link_unheard(&tag->link))
 			oae_waits_mark(tag);
 		oae_link_timer(&tag->link, ev.now, &ev.a);
 		oae_path_timer(tag, &ev);

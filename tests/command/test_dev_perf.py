@@ -134,7 +134,7 @@ class Perf(CommandTest):
         self.assertGreaterEqual(result["outcome_us"]["min"], 40000)
         self.assertGreaterEqual(result["outcome_us"]["p50"], 155000)
         self.assertGreaterEqual(result["seconds"], 32 * 0.04)
-        result = self.perf("-c", 3, "--vc", 60, "--rtt")
+        result = self.perf("-c", 8, "--vc", 60, "--rtt")
         # Delivered after three times through, and so is the echo.
         once = result["outcome_us"]["min"] / 2
         self.assertGreaterEqual(result["half_rtt_us"]["min"], 60000)
@@ -289,7 +289,8 @@ class Perf(CommandTest):
     def test_express(self):
         """What is on its way at its deadline is delivered, or reversed, however long that takes."""
         self.addCleanup(self.a.knob, "dead_ms", self.a.knob("dead_ms"))
-        self.a.knob("dead_ms", 400)
+        # If the link froze before the next one is posted, that one would not be on its way.
+        self.a.knob("dead_ms", 1000)
         self.server()
         # What a busy machine holds up before it is on its way is in time.
         deadline = 2 * SLOW

@@ -200,6 +200,16 @@ class Waits(Scripted):
         """A link that was open and is down: nothing is given up any more until something is sent."""
         file = self.opened()
         self.a.knobs(dead_ms=1000, stall_min_us=1000, stall_max_us=100000, keepalive_ms=200)
+        self.given_up(file)
+
+    def test_down_open(self):
+        """Of one that has not frozen yet when it is given up, since its questions take longer."""
+        file = self.opened()
+        self.a.knobs(dead_ms=1000, stall_min_us=300000, stall_max_us=400000)
+        self.given_up(file)
+
+    def given_up(self, file):
+        """A write that is not answered is given up, and nothing after it."""
         call = Call(file.write, b"x")
         self.ends_in(call, errno.ENOLINK)
         self.last(file, ANSWER, r"no answer since \d\.\d s.*")
