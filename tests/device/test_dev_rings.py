@@ -165,6 +165,19 @@ class Streams(RingTest):
         for error in a.send(b"1", b"2"):
             self.assertIn(error, (errno.ETIME, errno.ECONNREFUSED))
 
+    def test_refused_at_once(self):
+        """What no link takes ends at once, and makes room for what is behind it: one bell does."""
+        file = self.end(self.a)
+        file.set_options(queue=1)
+        a = RawRing(file)
+        self.addCleanup(a.close)
+        self.set(self.a, shutdown=1)
+        at = [a.put(b"%d" % i) for i in range(4)]
+        a.publish()
+        wait_for(lambda: a.word(ring.ENDED_TO) == a.published, "all to have ended", 3)
+        self.assertEqual({a.outcome(position) for position in at}, {(1, errno.ESHUTDOWN)})
+        self.assertTrue(a.word(ring.KERNEL_WANTS_DATA))
+
 
 class Waiting(RingTest):
     """Who waits is woken, and nobody else."""
