@@ -174,20 +174,26 @@ static void take_told(struct oae_rings *r)
 	oae_pos_store_release(&r->kernel->taken, r->taken);
 }
 
-/* Post to a link what was taken for it in a row. */
-static void take_post(struct oae_ring_link *link, struct list_head *msgs)
+/*
+ * Post to a link what was taken for it in a row. True: some was refused, so more may be taken, and
+ * no event of a link says so.
+ */
+static bool take_post(struct oae_ring_link *link, struct list_head *msgs)
 {
 	struct oae_msg *msg, *next;
+	bool refused;
 
 	if (list_empty(msgs))
-		return;
+		return false;
 	take_told(link->ring);
 	oae_tag_send_ring(link->tag, msgs);
 	/* What is left was refused. */
+	refused = !list_empty(msgs);
 	list_for_each_entry_safe(msg, next, msgs, list) {
 		list_del_init(&msg->list);
 		take_refuse(msg);
 	}
+	return refused;
 }
 
 /* Nothing is published that is not taken. True: there is by now. */
@@ -258,6 +264,7 @@ bool oae_ring_take_some(struct oae_rings *r)
 	struct oae_msg *msg;
 	unsigned int n = 0, bytes = 0;
 	LIST_HEAD(msgs);
+	bool refused;
 	s64 left = 0;
 	u32 most;
 
@@ -289,10 +296,10 @@ bool oae_ring_take_some(struct oae_rings *r)
 		last = link;
 		list_add_tail(&msg->list, &msgs);
 	}
-	take_post(last, &msgs);
+	refused = take_post(last, &msgs);
 	if (r->taken != before)
 		oae_ring_wake(r, false);
-	return n >= OAE_RING_BATCH || bytes >= OAE_RING_BYTES;
+	return refused || n >= OAE_RING_BATCH || bytes >= OAE_RING_BYTES;
 }
 
 /* The first that has not ended, from position @from on, with references; or NULL. */
