@@ -18,28 +18,56 @@ MISSING = 1
 TUNGETSNDBUF = 0x800454d3                               # answered under RTNL
 
 
+class Rtnl:
+    """RTNL for as long as a test wants: an ioctl keeps it whose answer goes to a missing page."""
+
+    def __init__(self, host, name="rtnl0"):
+        """It is free yet: a device of this name needs it."""
+        self._host, self._name = host, name
+        self._page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self._where = ctypes.addressof(ctypes.c_char.from_buffer(self._page))
+        self._faults = LIBC.syscall(SYS_USERFAULTFD, os.O_CLOEXEC | os.O_NONBLOCK)
+        if self._faults < 0:
+            fail_with_errno("userfaultfd")
+        self._tap = host.tap(name)
+        fcntl.ioctl(self._faults, API, struct.pack("QQQ", 0xaa, 0, 0))
+        fcntl.ioctl(self._faults, REGISTER,
+                    struct.pack("QQQQ", self._where, mmap.PAGESIZE, MISSING, 0))
+        self._call = None
+
+    def queue(self):
+        """Take it, once it is free and all have had it that queue already."""
+        self._call = Call(LIBC.ioctl, self._tap, ctypes.c_ulong(TUNGETSNDBUF),
+                          ctypes.c_void_p(self._where))
+
+    def taken(self):
+        """Nobody else has it now."""
+        fault = select.poll()
+        fault.register(self._faults, select.POLLIN)
+        wait_for(lambda: fault.poll(0), "the ioctl to hold RTNL")
+
+    def free(self):
+        """Give it back."""
+        fcntl.ioctl(self._faults, ZEROPAGE, struct.pack("QQQq", self._where, mmap.PAGESIZE, 0, 0))
+        self._call.result()
+
+    def close(self):
+        """Its device goes."""
+        os.close(self._faults)
+        os.close(self._tap)
+        self._host.sh(f"ip link del {self._name}")
+
+
 @contextmanager
 def held_rtnl(host):
-    """Nobody else has RTNL in the block: an ioctl keeps it whose answer goes to a missing page."""
-    page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    where = ctypes.addressof(ctypes.c_char.from_buffer(page))
-    faults = LIBC.syscall(SYS_USERFAULTFD, os.O_CLOEXEC | os.O_NONBLOCK)
-    if faults < 0:
-        fail_with_errno("userfaultfd")
-    tap = host.tap("rtnl0")
+    """Nobody else has RTNL in the block."""
+    rtnl = Rtnl(host)
     try:
-        fcntl.ioctl(faults, API, struct.pack("QQQ", 0xaa, 0, 0))
-        fcntl.ioctl(faults, REGISTER, struct.pack("QQQQ", where, mmap.PAGESIZE, MISSING, 0))
-        call = Call(LIBC.ioctl, tap, ctypes.c_ulong(TUNGETSNDBUF), ctypes.c_void_p(where))
-        fault = select.poll()
-        fault.register(faults, select.POLLIN)
-        wait_for(lambda: fault.poll(0), "the ioctl to hold RTNL")
+        rtnl.queue()
+        rtnl.taken()
         try:
             yield
         finally:
-            fcntl.ioctl(faults, ZEROPAGE, struct.pack("QQQq", where, mmap.PAGESIZE, 0, 0))
-            call.result()
+            rtnl.free()
     finally:
-        os.close(faults)
-        os.close(tap)
-        host.sh("ip link del rtnl0")
+        rtnl.close()

@@ -10,12 +10,13 @@ import time
 import oaewire as oae
 from faults import HostEnd, Traffic, say
 from oaecmd import OAE
-from oaedev import Call, OaeFile
+from oaedev import PERM_READ, PERM_WRITE, Call, OaeFile, write_op
 from oaenl import Netlink, attr
 from oaepeer import Wire
 from oaetest import Cable, OaeTest, run, wait_for
 from oaewire import mac_bytes
 from patience import SLOW, times
+from rtnl import Rtnl
 
 KEEPALIVE = 100                                 # ms
 PATH_SET = 12                                   # include/uapi/oae_netlink.h
@@ -665,6 +666,69 @@ class Lowered(TwoCables):
         for n in range(10):
             calls = [Call(file.swap, b"from %d" % i) for i, file in enumerate(files)]
             self.assertEqual([call.result(20) for call in calls], [b"from 1", b"from 0"], n)
+
+
+class Answers(TwoCables):
+    """A REFLECT that carries an answer and is repeated, by all paths."""
+
+    region = 0
+
+    def held(self):
+        """A verb of b is held at a, whose answers are lost; and what b sends from now on. Its call."""
+        self.link()
+        server = OaeFile.to(self.a, self.first.mac_b)
+        client = OaeFile.to(self.b, self.first.mac_a, port="vb")
+        for file in server, client:
+            self.addCleanup(file.close)
+        Answers.region += 1
+        server.expose(64, self.region, PERM_READ | PERM_WRITE)
+        # Seldom enough: nothing else happens meanwhile.
+        for host in (self.a, self.b):
+            host.knobs(keepalive_ms=60000, dead_ms=600000, stall_max_us=1000000, stall_min_us=200000)
+        for cable in (self.first, self.second):
+            cable.netem("loss 100%", (0,))
+        call = Call(client.verb, self.region, write_op(0, 1))
+        wait_for(lambda: self.a.tag()["hold"] == "held", "it to be held")
+        for cable in (self.first, self.second):
+            cable.netem("loss 100%", (1,))
+        return call
+
+    def test_by_all(self):
+        """It goes by each path, whichever of them carries frames."""
+        for cable in (self.first, self.second):
+            with self.subTest(by=cable.ends[0][1]):
+                self.whole()
+                self.begin()
+                call = self.held()
+                again = self.a.stat("note_reflected_again")
+                cable.netem(None, (0,))
+                wait_for(lambda again=again: self.a.stat("note_reflected_again") > again,
+                         "it to be reflected again", 20)
+                self.assertEqual(call.result(1).taken, 1)
+
+    def test_port_goes(self):
+        """Of one path the port is about to go, and the link does not know yet."""
+        call = self.held()
+        holders = [Rtnl(self.a, name) for name in ("rtnl0", "rtnl1")]
+        for rtnl in holders:
+            self.addCleanup(rtnl.close)
+        holders[0].queue()
+        holders[0].taken()
+        # It marks the port first, and has the links told later: each under RTNL.
+        going = Call(self.a.knob, "dev", "-wa")
+        time.sleep(0.5)
+        holders[1].queue()
+        time.sleep(0.2)
+        holders[0].free()
+        holders[1].taken()
+        again = self.a.stat("note_reflected_again")
+        wait_for(lambda: self.a.stat("note_reflected_again") > again, "it to be reflected again", 20)
+        self.assertEqual(len(self.a.paths()), 2)
+        self.assertEqual(self.a.knob("dev"), "va")
+        holders[1].free()
+        going.result()
+        self.first.netem(None)
+        self.assertEqual(call.result(20).taken, 1)
 
 
 class Mtu(TwoCables):
