@@ -288,12 +288,44 @@ static void path_send_one(const struct oae_path_out *out, unsigned int i,
 	oae_xmit_frame(out->port[i], dest, &f, spent);
 }
 
+/* What a REFLECT carries, for one of several paths: the last one gets it, the others a copy. */
+static struct sk_buff *path_reply(struct oae_run *ev, unsigned int i, struct oae_port *port,
+				  bool last)
+{
+	struct sk_buff *reply = ev->reply[i], *copy;
+
+	if (last)
+		ev->reply[i] = NULL;
+	if (last || !reply)
+		return reply;
+	copy = oae_xmit_reply(port, reply->len);
+	if (copy && skb_copy_bits(reply, 0, skb_put(copy, reply->len), reply->len)) {
+		kfree_skb(copy);
+		copy = NULL;
+	}
+	return copy;
+}
+
+/* Give back what a frame carries that does not go by the own path. */
+static void path_drop(struct oae_run *ev, unsigned int i)
+{
+	struct oae_send *send = &ev->a.send[i];
+
+	if (oae_out_has_payload(send)) {
+		oae_msg_put(send->handle);
+	} else if (oae_out_has_reply(send)) {
+		kfree_skb(ev->reply[i]);
+		ev->reply[i] = NULL;
+	}
+}
+
 /* Send a frame by other paths than the tag's own. True: it is to go by the own way, too. */
 static bool path_send_elsewhere(struct oae_tag *tag, struct oae_run *ev, unsigned int i)
 {
 	struct oae_send *send = &ev->a.send[i];
 	struct oae_path_out *out = &ev->out;
 	unsigned int to = out->to[i], n;
+	struct sk_buff *reply;
 	u8 dest[ETH_ALEN];
 
 	for (n = OAE_PATH_OWN + 1; n < OAE_PATHS_MAX; n++) {
@@ -312,17 +344,12 @@ static bool path_send_elsewhere(struct oae_tag *tag, struct oae_run *ev, unsigne
 		} else if (oae_out_has_payload(send)) {
 			oae_xmit_offer(out->port[n], dest, send, &ev->skb);
 		} else if (oae_out_has_reply(send)) {
-			if (ev->reply[i])
-				oae_xmit_reflect(out->port[n], dest, &send->frame,
-						 ev->reply[i]);
-			ev->reply[i] = NULL;
+			reply = path_reply(ev, i, out->port[n], to == 1U << n);
+			if (reply)
+				oae_xmit_reflect(out->port[n], dest, &send->frame, reply);
 		} else {
 			oae_xmit_frame(out->port[n], dest, &send->frame, &ev->skb);
 		}
-		if (oae_out_has_payload(send))
-			oae_msg_put(send->handle);
-		else if (oae_out_has_reply(send))
-			kfree_skb(ev->reply[i]);
 		send->frame.flags &= ~OAE_F_VIA;
 	}
 	if (send->frame.opcode == OAE_SYNC) {
@@ -333,7 +360,10 @@ static bool path_send_elsewhere(struct oae_tag *tag, struct oae_run *ev, unsigne
 	/* Of the path in use the link knows it. */
 	if (oae_is_sync(send->frame.opcode) && (out->frozen || out->used != OAE_PATH_OWN))
 		send->frame.sync.mtu = out->mtu[OAE_PATH_OWN];
-	return to & 1U << OAE_PATH_OWN;
+	if (to & 1U << OAE_PATH_OWN)
+		return true;
+	path_drop(ev, i);
+	return false;
 }
 
 /* What the proofs of an event's PATH frames are made with. */
