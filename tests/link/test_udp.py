@@ -454,6 +454,55 @@ class Hostile(UdpTest):
         self.carries(1000)
 
 
+class BesideSegment(UdpTest):
+    """
+        host a                        host b
+        va 10.0.0.1 ----------- vb 10.0.0.2, 10.0.0.77
+        oaeudp0 - - - - - - - - - - - - whoever has a route
+        wa -------------------- wb     Ethernet
+    """
+
+    targets = False
+
+    @classmethod
+    def build(cls):
+        super().build()
+        address_of(cls.b, "vb", C)
+        cls.segment = Cable(cls.a, "wa", cls.b, "wb")
+        for host, udp, dev in ((cls.a, A, "wa"), (cls.b, B, "wb")):
+            host.knobs(stranger_pps=100000, dev=f"{dev},udp:{udp}", discover=1)
+
+    def test_neighbour_spoofed(self):
+        """Who has a route says that he is a neighbour: its links go to the segment all the same."""
+        peer = self.segment.mac_b
+        wait_for(lambda: peer in {row["mac"] for row in self.a.neighbours()}, "it to be heard")
+        with OaeFile.to(self.a, peer, vc=1) as file:
+            self.assertEqual(file.status().port, "wa")
+        wire = UdpWire(self.b, C, A)
+        self.addCleanup(wire.close)
+        stranger = Peer(wire, self.cable.mac_a, vc=2, mac=peer)
+        stranger.send(oae.CLOSE)
+        stranger.expect(oae.CLOSE_ACK)
+        with OaeFile.to(self.a, peer, vc=3) as file:
+            self.assertEqual(file.status().port, "wa")
+            file.write(b"for the neighbour")
+        self.assertEqual(self.b.read_one(), b"for the neighbour")
+
+    def test_waiting(self):
+        """A link that the neighbour does not answer yet does not go to him who asks in that name."""
+        peer = self.segment.mac_b
+        wait_for(lambda: peer in {row["mac"] for row in self.a.neighbours()}, "it to be heard")
+        self.segment.netem("loss 100%", (1,))
+        self.addCleanup(self.segment.netem, None, (1,))
+        file = OaeFile.to(self.a, peer, vc=4, nonblock=True)
+        self.addCleanup(file.close)
+        file.write(b"to nobody else")
+        wire = UdpWire(self.b, C, A)
+        self.addCleanup(wire.close)
+        Peer(wire, self.cable.mac_a, vc=4, mac=peer).open()
+        self.assertEqual((file.status().port, file.state), ("wa", "SYNC_SENT"))
+
+
 class Routed(OaeTest):
     """
         host a                router r                host b
