@@ -74,6 +74,7 @@ void oae_udp_exit(void);
 
 /* udppeer.c: where the peers of a UDP port were heard */
 u32 oae_udp_silent(const struct oae_port *port, const u8 mac[ETH_ALEN]);
+bool oae_udp_configured(const struct oae_port *port, const u8 mac[ETH_ALEN]);
 
 /* resolve.c: which port and MAC an address means */
 int oae_addr_resolve(struct oae_node *node, const struct oae_addr *addr, u8 vc,

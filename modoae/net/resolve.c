@@ -9,6 +9,7 @@
 /* What speaks for a port, where the address names none: the greatest is meant. */
 enum resolve_claim {
 	RESOLVE_FIRST,	/* nothing: then the first port is meant */
+	RESOLVE_SAID,	/* whoever has a route to it says that he has this address */
 	RESOLVE_DOWN,	/* a link has a path there, and is down */
 	RESOLVE_HEARD,	/* somebody was heard there with this address */
 	RESOLVE_PATH,	/* a link has a path there */
@@ -20,6 +21,9 @@ static enum resolve_claim resolve_claim(struct oae_port *port, u8 vc, const u8 *
 	const struct oae_tag *tag = oae_path_proven(port, oae_kid(vc, mac));
 
 	*silent = port->udp ? oae_udp_silent(port, mac) : oae_neigh_silent(port->node, port, mac);
+	/* He can open a link in that name, too (protocol 4.15). */
+	if (port->udp && !oae_udp_configured(port, mac) && (!tag || READ_ONCE(tag->stranger)))
+		return tag || *silent != U32_MAX ? RESOLVE_SAID : RESOLVE_FIRST;
 	if (tag && !oae_link_down(&tag->link))
 		return RESOLVE_PATH;
 	if (*silent != U32_MAX)
@@ -148,7 +152,7 @@ static void resolve_guess(struct oae_tag *tag)
 	rcu_read_unlock();
 	if (!port)
 		return;
-	if (why == RESOLVE_HEARD && port != READ_ONCE(tag->key.port))
+	if ((why == RESOLVE_HEARD || why == RESOLVE_SAID) && port != READ_ONCE(tag->key.port))
 		oae_guess_move(tag, port, oae_kid(vc, mac));
 	oae_port_put(port);
 }
@@ -191,6 +195,10 @@ struct oae_tag *oae_addr_asks(struct oae_port *port, u64 kid)
 
 	oae_kid_mac(kid, mac);
 	if (!tag || resolve_is_target(port->node, READ_ONCE(tag->key.port), mac))
+		return NULL;
+	/* Whoever has a route does not take the place of a neighbour that is heard. */
+	if (port->udp && !oae_udp_configured(port, mac) &&
+	    oae_neigh_silent(port->node, READ_ONCE(tag->key.port), mac) != U32_MAX)
 		return NULL;
 	oae_guess_move(tag, port, kid);
 	return oae_tag_find(port, kid) == tag ? tag : NULL;

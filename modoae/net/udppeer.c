@@ -237,6 +237,24 @@ u32 oae_udp_silent(const struct oae_port *port, const u8 mac[ETH_ALEN])
 	return peer ? peer_silent(peer) : U32_MAX;
 }
 
+/**
+ * oae_udp_configured() - has the knob `udp_peers` an endpoint for a peer of a UDP port?
+ * @port: the port, not gone
+ * @mac: the peer
+ *
+ * Context: any but hard interrupts; under rcu_read_lock().
+ *
+ * Return: true if so: nobody else is heard with this MAC.
+ */
+bool oae_udp_configured(const struct oae_port *port, const u8 mac[ETH_ALEN])
+{
+	const struct oae_udp *udp = netdev_priv(port->dev);
+	struct oae_udp_end end;
+
+	oae_udp_peer(udp->node, mac, udp->local.v6, &end);
+	return end.port;
+}
+
 /*
  * A friend more. If there are as many as there may be tags, one goes that was not heard
  * for long. False: all were heard.
