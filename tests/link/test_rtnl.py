@@ -232,6 +232,18 @@ class ManyPorts(OaeTest):
                 self.assertGreaterEqual(hits.count(what), 2 * self.PAIRS)
                 self.assertLessEqual(hits.by_hold(what, "lock", "free"), self.MOST)
 
+    def test_udp(self):
+        """UDP ports, too: the devices of very many go some at a time."""
+        self.a.sh("ip link set lo up; ip link add dummy0 type dummy; ip link set dummy0 up;"
+                  "ip addr add 10.0.0.1/24 dev dummy0")
+        for n in range(2 * self.PAIRS):
+            self.a.add_port(f"udp:10.0.0.1:{40000 + n}")
+        hits = Hits(lock="rtnl_lock", free="rtnl_unlock", going="udp_tunnel_sock_release")
+        self.addCleanup(hits.end)
+        self.a.knob("dev", "")
+        self.assertGreaterEqual(hits.count("going"), 2 * self.PAIRS)
+        self.assertLessEqual(hits.by_hold("going", "lock", "free"), self.MOST)
+
     def test_all_at_once(self):
         """The links of many ports that go together all end; and the namespace, with many."""
         host, peer = Host("b"), "02:0a:e0:00:99:%02x"
