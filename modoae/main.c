@@ -106,10 +106,14 @@ static void __net_exit oae_nodes_close(struct list_head *nets)
 		rtnl_unlock();
 		cond_resched();
 	} while (n == OAE_BATCH);
-	rtnl_lock();
-	list_for_each_entry(net, nets, exit_list)
-		oae_udp_sweep(oae_node(net));
-	rtnl_unlock();
+	do {
+		n = 0;
+		rtnl_lock();
+		list_for_each_entry(net, nets, exit_list)
+			n += oae_udp_sweep(oae_node(net), OAE_BATCH - n);
+		rtnl_unlock();
+		cond_resched();
+	} while (n == OAE_BATCH);
 }
 
 /* Namespaces that are destroyed together share the waits. */
@@ -199,10 +203,14 @@ static void oae_release(void)
 		rtnl_unlock();
 		cond_resched();
 	} while (n == OAE_BATCH);
-	rtnl_lock();
-	list_for_each_entry(node, &oae_nodes, list)
-		oae_udp_sweep(node);
-	rtnl_unlock();
+	do {
+		n = 0;
+		rtnl_lock();
+		list_for_each_entry(node, &oae_nodes, list)
+			n += oae_udp_sweep(node, OAE_BATCH - n);
+		rtnl_unlock();
+		cond_resched();
+	} while (n == OAE_BATCH);
 	mutex_unlock(&oae_nodes_lock);
 }
 

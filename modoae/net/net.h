@@ -68,7 +68,7 @@ int oae_udp_make(struct oae_node *node, const struct oae_udp_end *local,
 bool oae_udp_is(const struct net_device *dev);
 const char *oae_udp_text(const struct net_device *dev);
 void oae_udp_tagged(const struct oae_port *port, const u8 mac[ETH_ALEN]);
-void oae_udp_sweep(struct oae_node *node);
+unsigned int oae_udp_sweep(struct oae_node *node, unsigned int max);
 int oae_udp_init(void);
 void oae_udp_exit(void);
 

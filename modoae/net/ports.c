@@ -300,9 +300,13 @@ static bool ports_mark(struct oae_node *node, const struct oae_ports_change *c, 
 /* Devices of UDP ports that a write has made, and not bound. */
 static void ports_udp_unmake(struct oae_node *node)
 {
-	rtnl_lock();
-	oae_udp_sweep(node);
-	rtnl_unlock();
+	unsigned int n;
+
+	do {
+		rtnl_lock();
+		n = oae_udp_sweep(node, OAE_BATCH);
+		rtnl_unlock();
+	} while (n == OAE_BATCH);
 }
 
 /**

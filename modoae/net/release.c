@@ -239,7 +239,7 @@ void oae_ports_release(struct oae_node *node, unsigned int ms)
 		more = oae_ports_collect(node, &going, false, OAE_BATCH) == OAE_BATCH;
 		oae_ports_detach(&going, OAE_E_CANCEL);
 		if (!more)
-			oae_udp_sweep(node);
+			more = oae_udp_sweep(node, OAE_BATCH) == OAE_BATCH;
 		rtnl_unlock();
 		cond_resched();
 	} while (more);

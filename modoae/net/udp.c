@@ -719,35 +719,34 @@ void oae_udp_tagged(const struct oae_port *port, const u8 mac[ETH_ALEN])
 	oae_udp_befriend(netdev_priv(port->dev), mac);
 }
 
-static bool udpdev_is_port(const struct oae_udp *udp)
-{
-	const struct oae_port *port;
-
-	list_for_each_entry(port, &udp->node->ports, list)
-		if (port->dev == udp->dev)
-			return true;
-	return false;
-}
-
 /**
  * oae_udp_sweep() - unregister the devices of a node that are no ports any more
  * @node: the node
+ * @max: so many at most
  *
- * They are freed when RTNL is released.
+ * They are freed when RTNL is released. It is everybody's, and each device waits for a grace
+ * period, so many go some at a time: OAE_BATCH, of all nodes.
  *
  * Context: process, may sleep; under RTNL.
+ *
+ * Return: how many there were.
  */
-void oae_udp_sweep(struct oae_node *node)
+unsigned int oae_udp_sweep(struct oae_node *node, unsigned int max)
 {
 	struct oae_udp *udp, *next;
+	unsigned int n = 0;
 	LIST_HEAD(going);
 
 	ASSERT_RTNL();
 	list_for_each_entry_safe(udp, next, &node->udps, list) {
-		if (udpdev_is_port(udp))
+		if (n == max)
+			break;
+		if (oae_port_of_dev(node, udp->dev))
 			continue;
 		list_del(&udp->list);
 		unregister_netdevice_queue(udp->dev, &going);
+		n++;
 	}
 	unregister_netdevice_many(&going);
+	return n;
 }
