@@ -176,7 +176,7 @@ class Streams(RingTest):
         a.publish()
         wait_for(lambda: a.word(ring.ENDED_TO) == a.published, "all to have ended", 3)
         self.assertEqual({a.outcome(position) for position in at}, {(1, errno.ESHUTDOWN)})
-        self.assertTrue(a.word(ring.KERNEL_WANTS_DATA))
+        wait_for(lambda: a.word(ring.KERNEL_WANTS_DATA), "the kernel to wait for more", 3)
 
 
 class Waiting(RingTest):
