@@ -562,6 +562,7 @@ void oae_pool_init(struct oae_pool *pool);
 void oae_pool_exit(struct oae_pool *pool);
 struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp);
 struct oae_msg *oae_msg_alloc_pack(enum oae_kind kind, unsigned int len);
+size_t oae_msg_memory(const struct oae_msg *msg);
 void oae_msg_get(struct oae_msg *msg);
 void oae_msg_put(struct oae_msg *msg);
 void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max);

@@ -115,6 +115,27 @@ static bool msg_add_piece(struct oae_msg *msg, struct oae_pool *pool,
 	return true;
 }
 
+/**
+ * oae_msg_memory() - how much memory does a message take?
+ * @msg: the message
+ *
+ * Context: any.
+ *
+ * Return: bytes, with what its pieces leave free of their pages.
+ */
+size_t oae_msg_memory(const struct oae_msg *msg)
+{
+	size_t size = struct_size(msg, piece, msg->npieces);
+	unsigned int i, len;
+
+	for (i = 0; i < msg->npieces; i++) {
+		len = msg->piece[i].bv_len;
+		size += len > OAE_PIECE / 2 ? PAGE_SIZE << get_order(len) :
+					      ALIGN(len, SMP_CACHE_BYTES);
+	}
+	return size;
+}
+
 static void msg_drop_pieces(struct oae_msg *msg)
 {
 	while (msg->npieces)

@@ -192,7 +192,7 @@ static void out_count(struct oae_rings *r, const struct oae_msg *msg, int n)
 {
 	lockdep_assert_held(&r->out_lock);
 	oae_add(&r->nbytes, n * (long)msg->post.len);
-	oae_add(&r->memory, n * (long)(sizeof(*msg) + msg->post.len));
+	oae_add(&r->memory, n * (long)oae_msg_memory(msg));
 }
 
 /* @msg is taken: it is on the list until it has ended. The reference to the link is its own. */
