@@ -151,7 +151,8 @@ static ssize_t io_read_tag(struct oae_file *f, struct oae_tag *tag,
 		io_done(tag, xchg(&f->taken, NULL));
 	err = io_read_next(f, tag, max, keep, nonblock, &skb);
 	if (err) {
-		if (err == -EMSGSIZE)
+		/* It may have been woken for what it does not take. */
+		if (err != -EAGAIN && oae_inbox_count(tag))
 			io_wake_next(tag);
 		return err;
 	}

@@ -60,9 +60,12 @@ static struct udp_peer *peer_find(struct oae_udp_table *t, u64 mac)
 	return NULL;
 }
 
+/* For how long nothing was heard of a peer, ms. */
 static u32 peer_silent(const struct udp_peer *peer)
 {
-	return jiffies_to_msecs(jiffies - READ_ONCE(peer->heard));
+	u64 ms = jiffies64_to_msecs(jiffies - READ_ONCE(peer->heard));
+
+	return min_t(u64, ms, U32_MAX - 1);
 }
 
 static u32 peer_patience(const struct oae_udp *udp)
