@@ -654,6 +654,134 @@ static void one_run(struct sim *w, u64 seed, bool trace)
 	lost_nothing(w);
 }
 
+/* --- an address that changes while the peer is not reached ------------------------------ */
+
+/* A link by as many lines, which both ends know, and nothing is under way. */
+static void known_link(struct sim *w, u64 seed, unsigned int nlines)
+{
+	unsigned int i;
+
+	sim_init(w, seed);
+	w->now = 1000 * SIM_MS;
+	w->wild = true;
+	sim_lines_init(nlines);
+	neighbours = true;
+	memset(quiet, 0, sizeof(quiet));
+	for (i = 0; i < 2; i++) {
+		w->end[i].cfg.paths = true;
+		w->end[i].cfg.keepalive = KEEPALIVE;
+		w->end[i].cfg.dead = DEAD;
+	}
+	for (i = 0; i < nlines; i++)
+		sim_line_calm(w, i);
+	sim_post(&w->end[A], 40, 40, OAE_MESSAGE, 0);
+	sim_run(w, w->now + 10 * KEEPALIVE);
+	sim_read(&w->end[B]);
+	assert_true(sim_paths_proven());
+}
+
+/* A has committed, B does not hear of that, and both are down; then A's address is another one. */
+static struct sim_tx *renamed_in_doubt(struct sim *w, u64 seed)
+{
+	struct sim_tx *tx;
+
+	known_link(w, seed, 1);
+	tx = sim_post(&w->end[A], 40, 40, OAE_MESSAGE, 0);
+	while (!tx->ended)
+		sim_event(w);
+	assert_int_equal(tx->outcome, OAE_COMMITTED);
+	sim_lines[0].to[B].lose = 1024;
+	while (w->to[B].n)
+		sim_take(w, B, 0);
+	sim_run(w, w->now + 3 * DEAD + 3 * KEEPALIVE);
+	assert_true(w->end[A].link.down && w->end[B].link.down);
+	assert_false(tx->delivered);
+	sim_lines[0].to[A].lose = 1024;
+	sim_lines[0].device[A] = 1;
+	rename_begins(&w->end[A], 0);
+	sim_lines[0].name[A] = 1;
+	rename_ends(&w->end[A], 0);
+	sim_run(w, w->now + 2 * KEEPALIVE);
+	/* B knows nothing of the new address: A is the first to ask. */
+	sim_run(w, w->end[A].timer_at - 1);
+	return tx;
+}
+
+/* Both ends live, so what was committed is delivered. */
+TEST(test_address_changes_in_doubt)
+{
+	const struct sim_tx *tx;
+	u64 seed;
+
+	for (seed = 1; seed <= 20; seed++) {
+		tx = renamed_in_doubt(&world, seed);
+		sim_line_calm(&world, 0);
+		sim_run(&world, world.now + 4 * KEEPALIVE);
+		assert_string_equal(world.why, "");
+		assert_int_equal(world.notes[OAE_N_BROKEN], 0);
+		assert_true(tx->delivered);
+		sim_settle(&world, "in the end");
+		sim_prove_open(&world);
+		assert_string_equal(world.why, "");
+	}
+}
+
+/* The peer has died meanwhile. Its next incarnation is found, and finds this end. */
+TEST(test_address_changes_and_peer_dies)
+{
+	u64 seed;
+
+	for (seed = 1; seed <= 20; seed++) {
+		renamed_in_doubt(&world, seed);
+		oae_link_want(&world.end[A].link, true);
+		sim_crash(&world.end[B]);
+		sim_line_calm(&world, 0);
+		if (seed & 1) {
+			target(&world.end[B], 0);
+			sim_post(&world.end[B], 40, 40, OAE_MESSAGE, 0);
+		}
+		sim_run(&world, world.now + 4 * KEEPALIVE);
+		assert_int_equal(oae_link_state(&world.end[A].link), OAE_OPEN);
+		assert_int_equal(oae_link_state(&world.end[B].link), OAE_OPEN);
+		sim_settle(&world, "in the end");
+		sim_prove_open(&world);
+		assert_string_equal(world.why, "");
+	}
+}
+
+/*
+ * An end that has met nobody yet names whoever asks it from elsewhere. It has delivered nothing of
+ * that end, wherever the numbers of that begin.
+ */
+TEST(test_claimed_has_delivered_nothing)
+{
+	struct sim_tx *tx;
+	u64 seed;
+
+	for (seed = 1; seed <= 20; seed++) {
+		known_link(&world, seed, 2);
+		sim_line_carrier(&world.end[A], 0, false);
+		sim_crash(&world.end[B]);
+		sim_paths[B].begun = false;
+		sim_lines[1].to[A].lose = 1024;
+		sim_run(&world, world.now + 2 * DEAD);
+		assert_true(world.end[A].link.down);
+		/* B asks by one line, where it is not heard, and A by the other. */
+		target(&world.end[B], 0);
+		tx = sim_post(&world.end[B], 40, 40, OAE_MESSAGE, 0);
+		sim_lines[1].to[A].lose = 0;
+		sim_run(&world, world.now + 2 * KEEPALIVE);
+		sim_line_carrier(&world.end[A], 0, true);
+		sim_run(&world, world.now + 4 * KEEPALIVE);
+		assert_string_equal(world.why, "");
+		assert_int_equal(world.notes[OAE_N_BROKEN], 0);
+		assert_true(tx->delivered);
+		sim_settle(&world, "in the end");
+		sim_prove_open(&world);
+		assert_string_equal(world.why, "");
+	}
+}
+
 TEST(test_knob)
 {
 	u64 seeds = sim_env("OAE_KNOB_SEEDS", DEFAULT_SEEDS), only = sim_env("OAE_KNOB_RUN", 0);
