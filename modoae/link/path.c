@@ -171,7 +171,9 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
  * @ps: the paths
  * @i: its index
  *
- * The peer finds nothing at the old address, and does not know the new one.
+ * The peer finds nothing at the old address, and does not know the new one. What was heard at the
+ * old one is not named from the new one: a SYNC by a path that is not proven names no incarnation,
+ * and with the peer's ltag it would be that of an end that has not met the peer.
  */
 void oae_path_renamed(struct oae_paths *ps, unsigned int i)
 {
@@ -182,6 +184,7 @@ void oae_path_renamed(struct oae_paths *ps, unsigned int i)
 	p->nonce = 0;
 	p->missed = 0;
 	p->probed_at = 0;
+	p->heard = 0;
 }
 
 /**

@@ -168,7 +168,9 @@ PATH_TEST(test_renamed)
 
 	oae_path_probed(&ps, 0, 77, now);
 	oae_path_probed(&ps, 0, 78, now);
+	assert_int_not_equal(ps.path[0].heard, 0);
 	oae_path_renamed(&ps, 0);
+	assert_int_equal(ps.path[0].heard, 0);
 	assert_false(ps.path[0].proven || ps.path[0].good || ps.path[0].missed);
 	assert_false(oae_path_answered(&ps, 0, 78, now));
 	assert_true(oae_path_due(&ps, 0, &l, now));
