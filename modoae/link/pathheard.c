@@ -112,6 +112,12 @@ bool oae_path_gone(struct oae_paths *ps, struct oae_link *l, u64 now, struct oae
 	return ps->gone;
 }
 
+/* By it a new incarnation is for the link to judge: who is heard there is the peer, or was. */
+static bool path_is_usual(const struct oae_paths *ps, unsigned int i)
+{
+	return i == ps->used && ps->path[i].proven;
+}
+
 /**
  * oae_path_is_strange() - is a SYNC by a path one that admission decides about (4.6)?
  * @ps: the paths
@@ -128,7 +134,7 @@ bool oae_path_is_strange(const struct oae_paths *ps, unsigned int i,
 {
 	if (f->sync.inc == l->peer.inc)
 		return !ps->path[i].proven;
-	if (i == ps->used)
+	if (path_is_usual(ps, i))
 		return false;
 	return !oae_path_claim(ps, l, f->sync.inc, f->sync.peer_inc) ||
 	       (f->sync.peer_inc != l->inc && f->dst_ltag != l->ltag);
@@ -152,7 +158,7 @@ bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link 
 {
 	struct oae_path *p = &ps->path[i];
 
-	if (i != ps->used && oae_is_sync(f->opcode) && f->sync.inc != l->peer.inc) {
+	if (!path_is_usual(ps, i) && oae_is_sync(f->opcode) && f->sync.inc != l->peer.inc) {
 		if (!oae_path_claim(ps, l, f->sync.inc, f->sync.peer_inc))
 			return false;
 	} else if (!p->proven) {

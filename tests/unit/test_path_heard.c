@@ -58,6 +58,14 @@ PATH_TEST(test_new_incarnation)
 		assert_true(another(!used, false));
 		ps.path[!used].proven = true;
 		l.down = false;
+		/* Nor by that in use, if the address here is another one: if it is down, by any. */
+		ps.path[used].proven = false;
+		assert_false(another(used, false));
+		assert_false(another(used, true));
+		l.down = true;
+		assert_true(another(used, false));
+		ps.path[used].proven = true;
+		l.down = false;
 	}
 	/* Nothing is known of the peer: it is whoever has heard this link. */
 	l.peer.inc = 0;
@@ -91,6 +99,9 @@ PATH_TEST(test_strange)
 	assert_true(strange(false, l.inc, l.ltag));
 	ps.used = 2;
 	assert_false(strange(false, 0, 0));
+	ps.path[2].proven = false;
+	assert_true(strange(false, 0, 0));
+	ps.path[2].proven = true;
 	ps.used = 0;
 	/* It is one, but a cookie tells first whether the sender hears this end. */
 	l.down = true;
