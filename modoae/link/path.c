@@ -144,6 +144,8 @@ void oae_paths_pair(struct oae_paths *ps, const struct oae_link *l)
 	if (l->down && !ps->down)
 		paths_doubt(ps);
 	ps->down = l->down;
+	if (l->state == OAE_CLOSED || l->peer.inc)
+		ps->claimed = 0;
 	if (l->state == OAE_CLOSED) {
 		ps->peer_inc = 0;
 		ps->home = OAE_PATH_OWN;

@@ -102,6 +102,9 @@ struct oae_path_count {
  * struct oae_paths - the paths of a link
  * @inc: this end's incarnation, after the last event
  * @peer_inc: the peer's that they are proven for; 0 none was known yet
+ * @claimed: that of somebody who may be the peer, and has asked from elsewhere when none was
+ *	known yet; 0 nobody
+ * @claimed_start: its tx before its first transaction
  * @down: the link is, after the last event
  * @gone: another incarnation of the peer is believed, unless this one was heard since @gone_at
  * @gone_asks: how often it was asked since then
@@ -122,6 +125,8 @@ struct oae_path_count {
 struct oae_paths {
 	u64 inc;
 	u64 peer_inc;
+	u64 claimed;
+	u32 claimed_start;
 	bool down;
 	bool gone;
 	u8 gone_asks;
@@ -182,6 +187,8 @@ bool oae_path_is_strange(const struct oae_paths *ps, unsigned int i,
 			 const struct oae_link *l, const struct oae_frame *f);
 bool oae_path_heard(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		    const struct oae_frame *f);
+void oae_path_claimed(struct oae_paths *ps, const struct oae_frame *f);
+void oae_path_name_claimed(const struct oae_paths *ps, struct oae_frame *f);
 void oae_path_asked(struct oae_paths *ps, unsigned int i, const struct oae_link *l,
 		    const struct oae_frame *f);
 u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_link *l);

@@ -195,6 +195,34 @@ u32 oae_path_names(const struct oae_paths *ps, unsigned int i, const struct oae_
 	return oae_frozen(l) ? ps->path[i].heard : l->peer.ltag;
 }
 
+/**
+ * oae_path_claimed() - somebody who may be the peer asks from elsewhere, and the link has met none
+ * @ps: the paths
+ * @f: the SYNC, which is put off
+ */
+void oae_path_claimed(struct oae_paths *ps, const struct oae_frame *f)
+{
+	ps->claimed = f->sync.inc;
+	ps->claimed_start = f->sync.start;
+}
+
+/**
+ * oae_path_name_claimed() - as long as nothing is known of the peer: name whoever may be it
+ * @ps: the paths, after the event that sends the frame
+ * @f: the frame
+ *
+ * Nobody else has heard that incarnation, so the peer knows by this that it has opened the same
+ * link. Nothing of it is delivered here yet. (Else it takes rx for that of an end that has met it,
+ * and starts again, unless its numbers begin where rx does.)
+ */
+void oae_path_name_claimed(const struct oae_paths *ps, struct oae_frame *f)
+{
+	if (!ps->claimed || ps->peer_inc || f->opcode != OAE_SYNC || f->sync.peer_inc)
+		return;
+	f->sync.peer_inc = ps->claimed;
+	f->rx = ps->claimed_start;
+}
+
 /* Is this the newest question of the peer? It asks by the path that it uses. */
 static bool path_is_asked(const struct oae_link *l, const struct oae_frame *f)
 {

@@ -446,7 +446,6 @@ void oae_path_leave(struct oae_tag *tag)
 	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++)
 		oae_alias_del(tag, i);
 	alias_pair_del(tag);
-	tag->paths->claimed = 0;
 }
 
 /* -ENOSPC: there is no room to keep it. */

@@ -199,26 +199,6 @@ static void path_say(struct oae_tag *tag, struct oae_run *ev)
 	}
 }
 
-/*
- * As long as nothing is known of the peer: name whoever may be it. Nobody else has heard that
- * incarnation, so the peer knows by this that it has opened the same link.
- */
-static void path_name_claimed(struct oae_tag *tag, struct oae_run *ev)
-{
-	struct oae_frame *f;
-	unsigned int i;
-
-	if (tag->paths->paths.peer_inc) {
-		tag->paths->claimed = 0;
-		return;
-	}
-	for (i = 0; i < ev->a.nsends; i++) {
-		f = &ev->a.send[i].frame;
-		if (f->opcode == OAE_SYNC && !f->sync.peer_inc)
-			f->sync.peer_inc = tag->paths->claimed;
-	}
-}
-
 /* An event of a tag without paths ends, and PATH is sent. */
 static void path_end_own(struct oae_tag *tag, struct oae_run *ev)
 {
@@ -236,6 +216,7 @@ static void path_end_own(struct oae_tag *tag, struct oae_run *ev)
 void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 {
 	struct oae_paths *ps;
+	unsigned int i;
 
 	lockdep_assert_held(&tag->lock);
 	if (!tag->paths) {
@@ -249,8 +230,8 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 	oae_conn_end(&ev->conn);
 	if (unlikely(ev->conn.turned))
 		oae_count_n(tag->node, OAE_S_PATH_TURNED, ev->conn.turned);
-	if (unlikely(tag->paths->claimed))
-		path_name_claimed(tag, ev);
+	for (i = 0; unlikely(ps->claimed) && i < ev->a.nsends; i++)
+		oae_path_name_claimed(ps, &ev->a.send[i].frame);
 	path_say(tag, ev);
 	if (ev->a.nsends || ev->out.probe || ev->out.answer || ev->out.tell)
 		path_snapshot(tag, ev, &ev->out);

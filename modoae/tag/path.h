@@ -47,8 +47,6 @@ struct oae_path_wish {
  * struct oae_tag_paths - the paths of a tag; under tag->lock
  * @paths: which is in use, and what is known of each
  * @alias: where it leads; NULL for the own path, and those that are not there
- * @claimed: incarnation that somebody has shown from elsewhere who may be the peer, of
- *	which nothing was known then; 0 nobody
  * @was: the address that the peer knows of the port of the path in use, as long as that is
  *	not proven; zeros: it never was another one
  * @said: a set of those that were said to be lossy
@@ -65,7 +63,6 @@ struct oae_tag_paths {
 	struct oae_paths paths;
 	struct oae_alias *alias[OAE_PATHS_MAX];
 	struct oae_alias *pair;
-	u64 claimed;
 	u8 was[ETH_ALEN];
 	u8 said;
 	u8 turn;

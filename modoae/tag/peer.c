@@ -232,8 +232,7 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 	if (!oae_path_claim(ps, &tag->link, f->sync.inc, f->sync.peer_inc)) {
 		if (mark.peer_inc)
 			return path_ask(tag, ev, port, kid) < 0 ? -ENOENT : -EBUSY;
-		/* path_name_claimed() has it. */
-		tag->paths->claimed = f->sync.inc;
+		oae_path_claimed(ps, f);
 		return oae_link_down(&tag->link) ? -ENOENT : -EBUSY;
 	}
 	i = oae_tag_path_index(tag, port, kid);

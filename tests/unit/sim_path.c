@@ -92,7 +92,6 @@ void sim_paths_begin(struct sim_end *e)
 	pe->begun = true;
 	e->w->ev.conn.paths = &pe->ps;
 	pe->was = 0;
-	pe->claimed = 0;
 	e->w->ev.now = oae_paths_now(&pe->ps, &e->link, e->w->ev.now);
 	oae_paths_init(&pe->ps, &e->link, e->mtu, sim_line_up(e, pe->line[OAE_PATH_OWN]),
 		       e->w->ev.now);
@@ -338,8 +337,7 @@ void sim_path_send(struct sim_end *e, const struct oae_frame *f, const u8 *more,
 		sim_line_put(e, pe->line[OAE_PATH_OWN], pe->peer[OAE_PATH_OWN], f, more, n);
 		return;
 	}
-	if (f->opcode == OAE_SYNC && !pe->ps.peer_inc && !f->sync.peer_inc)
-		out.sync.peer_inc = pe->claimed;
+	oae_path_name_claimed(&pe->ps, &out);
 	to = oae_conn_out(&e->w->ev.conn, f);
 	for (i = 0; i < OAE_PATHS_MAX; i++) {
 		struct oae_frame one = out;

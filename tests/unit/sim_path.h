@@ -45,7 +45,6 @@ enum sim_weather {
  * @peer: the address there
  * @was: that the peer knows of this end, plus 1; 0 the same as ever
  * @looked_at: when it has last looked for lines without a path
- * @claimed: the incarnation of who has asked by a path, and is not known
  * @arrived: the path by which the frame came that the link is about to take
  * @believed: admission has let it in
  * @next_line: the tag to be made is for this one
@@ -59,7 +58,6 @@ struct sim_paths {
 	u8 peer[OAE_PATHS_MAX];
 	u8 was;
 	u64 looked_at;
-	u64 claimed;
 	unsigned int arrived;
 	bool believed;
 	unsigned int next_line;

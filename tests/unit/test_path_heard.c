@@ -130,6 +130,47 @@ PATH_TEST(test_claim)
 	assert_true(oae_path_claim(&ps, &l, 77, 0));
 }
 
+/* What a SYNC, or another frame, names as the peer's incarnation, and as delivered of it. */
+static void names(u8 opcode, u64 knows, u64 inc, u32 rx)
+{
+	struct oae_frame f = { .opcode = opcode, .rx = 3, .sync.peer_inc = knows };
+
+	oae_path_name_claimed(&ps, &f);
+	assert_int_equal(f.sync.peer_inc, inc);
+	assert_int_equal(f.rx, rx);
+}
+
+/* As long as no peer is known whoever may be it is named: of it nothing is delivered. */
+PATH_TEST(test_claimed)
+{
+	struct oae_frame f = frame(OAE_SYNC);
+
+	f.sync.inc = 77;
+	f.sync.start = 1000;
+	ps.peer_inc = 0;
+	names(OAE_SYNC, 0, 0, 3);
+	oae_path_claimed(&ps, &f);
+	names(OAE_SYNC, 0, 77, 1000);
+	names(OAE_SYNC, 5, 5, 3);
+	names(OAE_SYNC_ACK, 0, 0, 3);
+	ps.peer_inc = 5;
+	names(OAE_SYNC, 0, 0, 3);
+	/* Until a peer is known, or the link is gone. */
+	l.peer.inc = 0;
+	ps.peer_inc = 0;
+	oae_paths_pair(&ps, &l);
+	names(OAE_SYNC, 0, 77, 1000);
+	l.state = OAE_CLOSED;
+	oae_paths_pair(&ps, &l);
+	names(OAE_SYNC, 0, 0, 3);
+	oae_path_claimed(&ps, &f);
+	l.state = OAE_OPEN;
+	l.peer.inc = 5;
+	oae_paths_pair(&ps, &l);
+	ps.peer_inc = 0;
+	names(OAE_SYNC, 0, 0, 3);
+}
+
 /* A neighbour with the id of the peer says SYNC, and shows another incarnation. */
 static bool is_gone(u64 after)
 {

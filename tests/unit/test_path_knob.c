@@ -75,7 +75,7 @@ static int claimed(struct sim_end *e, unsigned int line, u8 peer, const struct o
 	if (!oae_path_claim(&pe->ps, &e->link, f->sync.inc, f->sync.peer_inc)) {
 		if (e->link.peer.inc)
 			return try_path(e, line, peer) < 0 ? -2 : -1;
-		pe->claimed = f->sync.inc;
+		oae_path_claimed(&pe->ps, f);
 		return e->link.down ? -2 : -1;
 	}
 	i = sim_path_of(e, line, peer);
