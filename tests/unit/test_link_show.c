@@ -262,6 +262,26 @@ LINK_TEST(test_waits_for_a_probe)
 	assert_in_range(waits().since, at, now - oae_link_pto(&l));
 }
 
+/* What is in flight is asked for, and no answer comes, though the link has not frozen yet. */
+LINK_TEST(test_waits_for_what_is_asked)
+{
+	unsigned int i;
+	u64 at;
+
+	post(&x, 1, 0);
+	assert_false(oae_link_unheard(&l));
+	for (i = 0; i < 5 && !noted(OAE_N_ASKED); i++)
+		fire_at(oae_link_timer_at(&l));
+	assert_int_equal(noted(OAE_N_ASKED), 1);
+	assert_int_equal(waits().why, OAE_WAIT_FLIGHT);
+	assert_true(oae_link_unheard(&l));
+	at = now;
+	now += oae_link_pto(&l) + MS;
+	assert_int_equal(waits().why, OAE_WAIT_ANSWER);
+	assert_int_equal(waits().since, at);
+	assert_int_equal(waits().until, at + l.cfg->dead);
+}
+
 LINK_TEST(test_waits_to_settle)
 {
 	rcv(slice(0, END));
