@@ -126,9 +126,9 @@ class Storm(OaeTest):
         self.assertEqual(len(self.far.tags()), share + 1)
         self.assertGreater(self.far.stat("no_room_tag"), 0)
         self.within(memory, limit)
-        # Or it was no attempt worth the name.
+        # Or it was no attempt worth the name: each has filled its rcvbuf.
         self.assertEqual(said["held"], share)
-        self.assertGreater(memory, limit // 3)
+        self.assertGreater(memory, share * 64)
         received = victim.received()
         wait_for(lambda: victim.received() > received + TRANSACTIONS, "the victim to go on")
         victim.end()
