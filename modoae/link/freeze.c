@@ -91,8 +91,7 @@ static void freeze_begin(struct oae_link *l, enum oae_state state, u64 now,
 	/* A peer that closes says so in each run. */
 	l->peer.closing = OAE_CLOSING_NOT;
 	/* Nobody has answered the questions of the timer. */
-	if (!l->asked_at || (l->timer.silent_at && l->timer.silent_at < l->asked_at))
-		l->asked_at = l->timer.silent_at ?: now;
+	l->asked_at = oae_silent_since(l) ?: now;
 	l->timer.silent_at = 0;
 	l->timer.asks = 0;
 	oae_ask(l, now, a);

@@ -217,6 +217,7 @@ bool oae_would_lose(const struct oae_link *l);
 void oae_probe(struct oae_link *l, u64 now, struct oae_actions *a);
 void oae_repeat(struct oae_link *l, bool again, u64 now);
 void oae_new_clock(struct oae_link *l, u64 now);
+u64 oae_silent_since(const struct oae_link *l);
 void oae_timer_answered(struct oae_link *l, u64 now);
 void oae_arm(struct oae_link *l, u64 now, struct oae_actions *a);
 

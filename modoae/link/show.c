@@ -83,18 +83,10 @@ void oae_link_show(const struct oae_link *l, struct oae_link_view *v)
 	v->min_rtt = oae_cong_base(l);
 }
 
-/* When what was not answered since was first asked, ns; 0: all was. */
-static u64 show_asked_at(const struct oae_link *l)
-{
-	u64 silent = l->timer.silent_at;
-
-	return silent && (!l->asked_at || silent < l->asked_at) ? silent : l->asked_at;
-}
-
 /* No answer: a peer that is down is given up anew by each post. */
 static void show_unanswered(const struct oae_link *l, struct oae_link_waits *w)
 {
-	u64 dead = l->cfg->dead, since = show_asked_at(l);
+	u64 dead = l->cfg->dead, since = oae_silent_since(l);
 
 	w->why = OAE_WAIT_ANSWER;
 	w->since = l->down ? l->down_at - (l->down_at < dead ? 0 : dead) : since;
@@ -144,7 +136,7 @@ static bool show_half(const struct oae_link *l, struct oae_link_waits *w)
  */
 void oae_link_waits(const struct oae_link *l, u64 now, struct oae_link_waits *w)
 {
-	u64 asked = show_asked_at(l);
+	u64 asked = oae_silent_since(l);
 
 	memset(w, 0, sizeof(*w));
 	if (l->state == OAE_CLOSED)
@@ -168,7 +160,7 @@ void oae_link_waits(const struct oae_link *l, u64 now, struct oae_link_waits *w)
  */
 bool oae_link_unheard(const struct oae_link *l)
 {
-	return oae_frozen(l) || show_asked_at(l);
+	return oae_frozen(l) || oae_silent_since(l);
 }
 
 /**

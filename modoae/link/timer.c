@@ -94,6 +94,20 @@ static u64 timer_reflect_at(const struct oae_link *l, u64 pto)
 }
 
 /**
+ * oae_silent_since() - when was asked what nobody has answered since?
+ * @l: the link
+ *
+ * Return: ns, of the first SYNC, probe or CLOSE, or the first question of the timer; 0 all is
+ * answered.
+ */
+u64 oae_silent_since(const struct oae_link *l)
+{
+	u64 silent = l->timer.silent_at;
+
+	return silent && (!l->asked_at || silent < l->asked_at) ? silent : l->asked_at;
+}
+
+/**
  * oae_timer_answered() - an answer has heard something new: nothing is asked for it
  * @l: the link
  * @now: ns
