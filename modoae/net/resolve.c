@@ -196,7 +196,7 @@ struct oae_tag *oae_addr_asks(struct oae_port *port, u64 kid)
 	oae_kid_mac(kid, mac);
 	if (!tag || resolve_is_target(port->node, READ_ONCE(tag->key.port), mac))
 		return NULL;
-	/* Whoever has a route does not take the place of a neighbour that is heard. */
+	/* A stranger with a route does not take the place of a neighbour that is heard. */
 	if (port->udp && !oae_udp_configured(port, mac) &&
 	    oae_neigh_silent(port->node, READ_ONCE(tag->key.port), mac) != U32_MAX)
 		return NULL;

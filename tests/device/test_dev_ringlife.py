@@ -5,7 +5,6 @@ import errno
 import mmap
 import random
 import select
-import time
 from pathlib import Path
 
 import oaedev as dev
@@ -209,8 +208,13 @@ class Bounds(RingLinks):
         for _ in range(1000):
             server.forward(ring.HEAD.size, len(data), handle)
         server.publish()
+
+        def stands():
+            before = server.word(ring.TAKEN_TO)
+            server.bell()
+            return before and server.word(ring.TAKEN_TO) == before
         # After some rounds a timer goes on.
-        time.sleep(0.2)
+        wait_for(stands, "no more to be taken")
         taken = server.word(ring.TAKEN_TO) // ring.size_of(8)
         self.assertGreater(taken, 0)
         rings = server.setup.tx_size + server.setup.rx_size

@@ -40,6 +40,10 @@ class Rtnl:
         self._call = Call(LIBC.ioctl, self._tap, ctypes.c_ulong(TUNGETSNDBUF),
                           ctypes.c_void_p(self._where))
 
+    def queued(self):
+        """It is not free, and this one is next but for those that have queued already."""
+        wait_for(self._call.queues, "the ioctl to wait for RTNL")
+
     def taken(self):
         """Nobody else has it now."""
         fault = select.poll()

@@ -180,7 +180,7 @@ class Above(OaeTest):
         def answered():
             other.send(oae.CLOSE)
             return self.wire.pump(0.1)
-        # What was answered in the same second before is counted too.
+        # The limit counts the answers of the whole second, those before it was set too.
         wait_for(answered, "a to answer strangers")
         self.before = self.a.stats()
         peer = self.peer(mac, self.wire7)

@@ -716,9 +716,9 @@ class Answers(TwoCables):
         holders[0].taken()
         # It marks the port first, and has the links told later: each under RTNL.
         going = Call(self.a.knob, "dev", "-wa")
-        time.sleep(0.5)
+        wait_for(going.queues, "the knob to wait for RTNL")
         holders[1].queue()
-        time.sleep(0.2)
+        holders[1].queued()
         holders[0].free()
         holders[1].taken()
         again = self.a.stat("note_reflected_again")

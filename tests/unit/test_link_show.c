@@ -262,7 +262,7 @@ LINK_TEST(test_waits_for_a_probe)
 	assert_in_range(waits().since, at, now - oae_link_pto(&l));
 }
 
-/* What is in flight is asked for, and no answer comes, though the link has not frozen yet. */
+/* The questions about a message in flight have no answer; the link has not frozen yet. */
 LINK_TEST(test_waits_for_what_is_asked)
 {
 	unsigned int i;
