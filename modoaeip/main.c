@@ -19,7 +19,6 @@ static int __net_init oaeip_gw_init(struct net *net)
 
 	gw->net = net;
 	mutex_init(&gw->knob_lock);
-	spin_lock_init(&gw->nodes_lock);
 	atomic_set(&gw->serial, 0);
 	atomic64_set(&gw->zone_window, 0);
 	atomic64_set(&gw->tunnel_window, 0);
@@ -31,21 +30,14 @@ static int __net_init oaeip_gw_init(struct net *net)
 	gw->stats = alloc_percpu_gfp(struct oaeip_stats, GFP_KERNEL_ACCOUNT);
 	if (!gw->stats)
 		return -ENOMEM;
-	err = oaeip_mactbl_init(gw);
-	if (err)
-		goto free_stats;
 	err = oaeip_procfs_init(gw);
-	if (err)
-		goto free_mactbl;
+	if (err) {
+		free_percpu(gw->stats);
+		return err;
+	}
 	/* Last: from here on notifiers and knobs use the gateway. */
 	WRITE_ONCE(gw->ready, true);
 	return 0;
-
-free_mactbl:
-	oaeip_mactbl_exit(gw);
-free_stats:
-	free_percpu(gw->stats);
-	return err;
 }
 
 static void __net_exit oaeip_gw_exit(struct net *net)
@@ -54,7 +46,6 @@ static void __net_exit oaeip_gw_exit(struct net *net)
 
 	oaeip_procfs_exit(gw);
 	oaeip_zone_stop(gw);
-	oaeip_mactbl_exit(gw);
 }
 
 static void __net_exit oaeip_gw_exit_batch(struct list_head *nets)
@@ -64,7 +55,6 @@ static void __net_exit oaeip_gw_exit_batch(struct list_head *nets)
 	synchronize_rcu();	/* readers that saw ready have queued gw->reconf */
 	list_for_each_entry(net, nets, exit_list)
 		oaeip_zone_end(oaeip_gw(net));
-	rcu_barrier();		/* kfree_rcu() of nodes */
 	list_for_each_entry(net, nets, exit_list)
 		free_percpu(oaeip_gw(net)->stats);
 }

@@ -7,6 +7,7 @@
  *   gateway  from pernet init to pernet exit of its network namespace.
  *   map	    the zones, and which zone is the gateway's own. Replaced as a whole
  *	    under RTNL, read under RCU.
+ *   table    of nodes, a map's. Whoever reads it without the map holds a reference.
  *   port	    the zone's Ethernet device. Changed under RTNL, read under RCU.
  *   socket   one for each address family. Changed under RTNL, read under RCU.
  *   node	    an entry of the table. Changed under nodes_lock, read under RCU.
@@ -26,6 +27,7 @@
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
+#include <linux/refcount.h>
 #include <linux/rhashtable.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
@@ -153,11 +155,13 @@ struct oaeip_zone {
  * struct oaeip_map - the zones
  * @n: number of zones
  * @mine: the gateway's own zone; NULL: none, the gateway stands by
+ * @tbl: the nodes of all zones
  * @zone: the zones; zone number n is at n - 1
  */
 struct oaeip_map {
 	unsigned int n;
 	struct oaeip_zone *mine;
+	struct oaeip_mactbl *tbl;
 	struct oaeip_zone zone[];
 };
 
@@ -180,7 +184,7 @@ struct oaeip_port {
 
 /**
  * struct oaeip_node - an entry of the table of nodes
- * @hash: linkage of gw->nodes
+ * @hash: linkage of the table
  * @mac: the key, as ether_addr_to_u64()
  * @owner: ownership, see rules/claim.h; changed under nodes_lock. @zone, @local,
  *	@doubt and @heard of it are read without the lock, too
@@ -206,6 +210,26 @@ struct oaeip_change {
 	u8 flags;		/* OAEIP_NODE_* */
 };
 
+/**
+ * struct oaeip_mactbl - the table of nodes
+ * @nodes: the entries
+ * @nodes_lock: held by whoever changes them, or what follows
+ * @change: changes to announce
+ * @nchanges: number of these
+ * @tell_all: there are more: all nodes are to be announced
+ * @refs: of the map, and of those that read
+ * @free: frees it, see oaeip_mactbl_put()
+ */
+struct oaeip_mactbl {
+	struct rhashtable nodes;
+	spinlock_t nodes_lock;		/* of the entries, and of what follows */
+	struct oaeip_change change[OAEIP_MAX_CHANGES];
+	unsigned int nchanges;
+	bool tell_all;
+	refcount_t refs;
+	struct work_struct free;
+};
+
 /* The gateway of one network namespace. */
 struct oaeip_gw {
 	struct net *net;
@@ -227,12 +251,6 @@ struct oaeip_gw {
 	u32 announced;			/* MTU of the last HELLO to all, bytes */
 	unsigned long kicked;		/* bit 0: the work was scheduled to run soon */
 	atomic_t serial;
-
-	struct rhashtable nodes;	/* mactbl.c */
-	spinlock_t nodes_lock;
-	struct oaeip_change change[OAEIP_MAX_CHANGES];	/* nodes_lock */
-	unsigned int nchanges;
-	bool tell_all;
 
 	struct delayed_work control;	/* zone/serve.c */
 	struct work_struct reconf;	/* zone/zone.c */
@@ -347,28 +365,29 @@ void oaeip_kick(struct oaeip_gw *gw, unsigned int ms);
 void oaeip_kick_later(struct oaeip_gw *gw, unsigned int ms);
 void oaeip_kick_doubt(struct oaeip_gw *gw, u64 at);
 void oaeip_kick_reconf(struct oaeip_gw *gw);
+void oaeip_kick_work(struct work_struct *work);
 int oaeip_kick_init(void);
 void oaeip_kick_exit(void);
 
 /* mactbl.c: the table of nodes */
-int oaeip_mactbl_init(struct oaeip_gw *gw);
-void oaeip_mactbl_exit(struct oaeip_gw *gw);
-struct oaeip_node *oaeip_mactbl_find(struct oaeip_gw *gw, const u8 *mac);
+struct oaeip_mactbl *oaeip_mactbl_make(void);
+struct oaeip_mactbl *oaeip_mactbl_get(struct oaeip_gw *gw);
+void oaeip_mactbl_put(struct oaeip_mactbl *tbl);
+struct oaeip_node *oaeip_mactbl_find(struct oaeip_map *map, const u8 *mac);
 bool oaeip_mactbl_lookup_zone(struct oaeip_gw *gw, const u8 *mac, u16 *zone);
 bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 			const u8 *mac, bool leaving);
 bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, const u8 *mac);
-enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_gw *gw,
+enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_map *map,
 				     struct oaeip_zone *from,
 				     const struct oaeip_control *msg);
 int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 		      struct oaeip_zone *from, const struct oaeip_control *msg,
 		      unsigned int i, const u8 **claimed);
 void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map);
-void oaeip_mactbl_flush(struct oaeip_gw *gw);
 unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *buf,
 			       unsigned int max);
-size_t oaeip_mactbl_show(struct oaeip_gw *gw, char *buf, size_t size);
+size_t oaeip_mactbl_show(struct oaeip_mactbl *tbl, char *buf, size_t size);
 
 #endif /* OAEIP_BASE_H */

@@ -65,6 +65,17 @@ void oaeip_kick_reconf(struct oaeip_gw *gw)
 }
 
 /**
+ * oaeip_kick_work() - run a work of somebody's own, once
+ * @work: the work; the module is not unloaded before it has run
+ *
+ * Context: any.
+ */
+void oaeip_kick_work(struct work_struct *work)
+{
+	queue_work(oaeip_wq, work);
+}
+
+/**
  * oaeip_kick_init() - allocate the workqueue
  *
  * Context: process, may sleep.

@@ -31,23 +31,23 @@ static const struct rhashtable_params node_params = {
 	.automatic_shrinking = true,
 };
 
-static struct oaeip_node *mactbl_find(struct oaeip_gw *gw, u64 mac)
+static struct oaeip_node *mactbl_find(struct oaeip_mactbl *tbl, u64 mac)
 {
-	return rhashtable_lookup(&gw->nodes, &mac, node_params);
+	return rhashtable_lookup(&tbl->nodes, &mac, node_params);
 }
 
 /**
  * oaeip_mactbl_find() - find a node
- * @gw: the gateway
+ * @map: the map
  * @mac: MAC address of the node
  *
  * Context: any; RCU read lock held, which keeps the entry.
  *
  * Return: the entry or NULL.
  */
-struct oaeip_node *oaeip_mactbl_find(struct oaeip_gw *gw, const u8 *mac)
+struct oaeip_node *oaeip_mactbl_find(struct oaeip_map *map, const u8 *mac)
 {
-	return mactbl_find(gw, ether_addr_to_u64(mac));
+	return mactbl_find(map->tbl, ether_addr_to_u64(mac));
 }
 
 /**
@@ -62,31 +62,19 @@ struct oaeip_node *oaeip_mactbl_find(struct oaeip_gw *gw, const u8 *mac)
  */
 bool oaeip_mactbl_lookup_zone(struct oaeip_gw *gw, const u8 *mac, u16 *zone)
 {
-	struct oaeip_node *node;
+	struct oaeip_node *node = NULL;
+	struct oaeip_map *map;
 
 	rcu_read_lock();
-	node = oaeip_mactbl_find(gw, mac);
+	map = rcu_dereference(gw->map);
+	if (map)
+		node = oaeip_mactbl_find(map, mac);
 	if (node)
 		*zone = READ_ONCE(node->owner.zone);
 	rcu_read_unlock();
 	return node;
 }
 EXPORT_SYMBOL_FOR_BENCH(oaeip_mactbl_lookup_zone);
-
-/* Queue a change of a node for announcement to @zone; 0: to all. */
-static void mactbl_say(struct oaeip_gw *gw, u64 mac, u16 zone, u8 flags)
-{
-	lockdep_assert_held(&gw->nodes_lock);
-	if (gw->nchanges < OAEIP_MAX_CHANGES)
-		gw->change[gw->nchanges++] = (struct oaeip_change) {
-			.mac = mac,
-			.zone = zone,
-			.flags = flags,
-		};
-	else
-		gw->tell_all = true;	/* announcing all nodes covers the change */
-	oaeip_kick(gw, 5);
-}
 
 /* Log a change of a node; the knob verbose enables it. */
 static void mactbl_log_node(struct oaeip_gw *gw, u64 key, const char *what, u16 zone)
@@ -110,8 +98,9 @@ static void mactbl_log_conflict(const struct oaeip_gw *gw, u64 key, u16 has, u16
 			     has, claims);
 }
 
-static struct oaeip_node *mactbl_insert(struct oaeip_gw *gw, struct oaeip_zone *zone,
-					u64 mac, const struct oaeip_owner *owner)
+static struct oaeip_node *mactbl_insert(struct oaeip_gw *gw, struct oaeip_mactbl *tbl,
+					struct oaeip_zone *zone, u64 mac,
+					const struct oaeip_owner *owner)
 {
 	struct oaeip_node *node;
 
@@ -124,7 +113,7 @@ static struct oaeip_node *mactbl_insert(struct oaeip_gw *gw, struct oaeip_zone *
 		goto no_memory;
 	node->mac = mac;
 	node->owner = *owner;
-	if (rhashtable_insert_fast(&gw->nodes, &node->hash, node_params)) {
+	if (rhashtable_insert_fast(&tbl->nodes, &node->hash, node_params)) {
 		kfree(node);
 		goto no_memory;
 	}
@@ -146,7 +135,7 @@ static void mactbl_remove(struct oaeip_gw *gw, struct oaeip_map *map,
 	if (z)
 		atomic_dec(&z->nodes);
 	mactbl_log_node(gw, node->mac, "is no more in", zone);
-	rhashtable_remove_fast(&gw->nodes, &node->hash, node_params);
+	rhashtable_remove_fast(&map->tbl->nodes, &node->hash, node_params);
 	kfree_rcu(node, rcu);
 }
 
@@ -166,12 +155,12 @@ struct event {
 static void mactbl_begin(struct event *ev, struct oaeip_gw *gw, struct oaeip_map *map,
 			 struct oaeip_zone *from, u64 mac)
 {
-	lockdep_assert_held(&gw->nodes_lock);
+	lockdep_assert_held(&map->tbl->nodes_lock);
 	ev->gw = gw;
 	ev->map = map;
 	ev->from = from;
 	ev->mac = mac;
-	ev->node = mactbl_find(gw, mac);
+	ev->node = mactbl_find(map->tbl, mac);
 	memset(&ev->blank, 0, sizeof(ev->blank));
 	ev->owner = ev->node ? &ev->node->owner : &ev->blank;
 	ev->was = ev->owner->zone;
@@ -181,15 +170,33 @@ static void mactbl_begin(struct event *ev, struct oaeip_gw *gw, struct oaeip_map
 	ev->rules.data_life_ms = READ_ONCE(gw->knobs.refresh_ms) * 7 / 2;
 }
 
+/* Queue a change of the node for announcement to @zone; 0: to all. */
+static void mactbl_say(struct event *ev, u16 zone, u8 flags)
+{
+	struct oaeip_mactbl *tbl = ev->map->tbl;
+
+	lockdep_assert_held(&tbl->nodes_lock);
+	if (tbl->nchanges < OAEIP_MAX_CHANGES)
+		tbl->change[tbl->nchanges++] = (struct oaeip_change) {
+			.mac = ev->mac,
+			.zone = zone,
+			.flags = flags,
+		};
+	else
+		tbl->tell_all = true;	/* announcing all nodes covers the change */
+	oaeip_kick(ev->gw, 5);
+}
+
 static bool mactbl_make(struct event *ev)
 {
 	struct oaeip_zone *zone = oaeip_zone_get(ev->map, ev->owner->zone);
 
-	ev->node = zone ? mactbl_insert(ev->gw, zone, ev->mac, ev->owner) : NULL;
+	ev->node = zone ? mactbl_insert(ev->gw, ev->map->tbl, zone, ev->mac,
+					ev->owner) : NULL;
 	if (!ev->node)
 		return false;
 	if (ev->owner->local)
-		mactbl_say(ev->gw, ev->mac, 0, 0);
+		mactbl_say(ev, 0, 0);
 	return true;
 }
 
@@ -228,12 +235,12 @@ static bool mactbl_settle(struct event *ev, enum oaeip_verdict verdict)
 	case OAEIP_REFRESHED:
 		break;
 	case OAEIP_KEPT:
-		mactbl_say(gw, ev->mac, o->rival, 0);
+		mactbl_say(ev, o->rival, 0);
 		break;
 	case OAEIP_CLAIM_IT:
 		oaeip_count(gw, OAEIP_S_CONFLICT);
 		mactbl_log_conflict(gw, ev->mac, o->zone, speaker);
-		mactbl_say(gw, ev->mac, o->zone, OAEIP_NODE_CLAIM);
+		mactbl_say(ev, o->zone, OAEIP_NODE_CLAIM);
 		return false;
 	case OAEIP_CONFLICT:
 		oaeip_count(gw, OAEIP_S_CONFLICT);
@@ -243,20 +250,20 @@ static bool mactbl_settle(struct event *ev, enum oaeip_verdict verdict)
 		mactbl_log_conflict(gw, ev->mac, o->zone, speaker);
 		return false;
 	case OAEIP_NOT_HERE:
-		mactbl_say(gw, ev->mac, ev->from->id, OAEIP_NODE_GONE);
+		mactbl_say(ev, ev->from->id, OAEIP_NODE_GONE);
 		return false;
 	case OAEIP_OLD:
 		oaeip_count(gw, OAEIP_S_OLD_CONTROL);
 		return false;
 	case OAEIP_LOST:
-		mactbl_say(gw, ev->mac, 0, OAEIP_NODE_GONE);
+		mactbl_say(ev, 0, OAEIP_NODE_GONE);
 		fallthrough;
 	case OAEIP_GONE:
 		if (ev->node)
 			mactbl_remove(gw, ev->map, ev->node, ev->was);
 		return false;
 	case OAEIP_YIELDED:
-		mactbl_say(gw, ev->mac, 0, OAEIP_NODE_GONE);
+		mactbl_say(ev, 0, OAEIP_NODE_GONE);
 		mactbl_moved(ev);
 		ev->node->inc = oaeip_zone_get(ev->map, o->zone)->speaker.inc;
 		return false;
@@ -295,7 +302,7 @@ bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 			const u8 *mac, bool leaving)
 {
 	u64 key = ether_addr_to_u64(mac);
-	struct oaeip_node *node = mactbl_find(gw, key);
+	struct oaeip_node *node = mactbl_find(map->tbl, key);
 	enum oaeip_verdict verdict;
 	u64 now = oaeip_now();
 	struct event ev;
@@ -307,7 +314,7 @@ bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 		return true;
 	if (mactbl_my_own(gw, mac))
 		return false;
-	spin_lock_bh(&gw->nodes_lock);
+	spin_lock_bh(&map->tbl->nodes_lock);
 	mactbl_begin(&ev, gw, map, NULL, key);
 	if (leaving)
 		verdict = oaeip_claim_leaving(ev.owner, now);
@@ -316,7 +323,7 @@ bool oaeip_mactbl_local(struct oaeip_gw *gw, struct oaeip_map *map,
 	if (verdict == OAEIP_LOST)
 		oaeip_count(gw, OAEIP_S_NODES_GONE);
 	ok = mactbl_settle(&ev, verdict);
-	spin_unlock_bh(&gw->nodes_lock);
+	spin_unlock_bh(&map->tbl->nodes_lock);
 	return ok;
 }
 
@@ -335,7 +342,7 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 		       struct oaeip_zone *from, const u8 *mac)
 {
 	u64 key = ether_addr_to_u64(mac);
-	struct oaeip_node *node = mactbl_find(gw, key);
+	struct oaeip_node *node = mactbl_find(map->tbl, key);
 	u64 now = oaeip_now();
 	struct event ev;
 	bool ok;
@@ -345,7 +352,7 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 		return true;
 	if (mactbl_my_own(gw, mac))
 		return false;
-	spin_lock_bh(&gw->nodes_lock);
+	spin_lock_bh(&map->tbl->nodes_lock);
 	mactbl_begin(&ev, gw, map, from, key);
 	if (ev.owner->local) {
 		/* The source is in the own zone, as is the destination. */
@@ -355,13 +362,13 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
 		ok = mactbl_settle(&ev, oaeip_claim_data(ev.owner, &ev.rules,
 							 from->id, now));
 	}
-	spin_unlock_bh(&gw->nodes_lock);
+	spin_unlock_bh(&map->tbl->nodes_lock);
 	return ok;
 }
 
 /**
  * oaeip_mactbl_hear() - place a control message in the order of its sender's
- * @gw: the gateway, serving
+ * @map: the map of a gateway that serves
  * @from: zone of the gateway that sent the message
  * @msg: the message
  *
@@ -374,13 +381,13 @@ bool oaeip_mactbl_data(struct oaeip_gw *gw, struct oaeip_map *map,
  *
  * Return: the result of oaeip_speaker_hear().
  */
-enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_gw *gw,
+enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_map *map,
 				     struct oaeip_zone *from,
 				     const struct oaeip_control *msg)
 {
 	enum oaeip_hearing hearing;
 
-	spin_lock_bh(&gw->nodes_lock);
+	spin_lock_bh(&map->tbl->nodes_lock);
 	hearing = oaeip_speaker_hear(&from->speaker, msg, oaeip_now());
 	if (hearing == OAEIP_HEAR_NEW && from->speaker.inc_before)
 		WRITE_ONCE(from->stale, true);
@@ -389,7 +396,7 @@ enum oaeip_hearing oaeip_mactbl_hear(struct oaeip_gw *gw,
 		WRITE_ONCE(from->heard, 0);
 		WRITE_ONCE(from->stale, true);
 	}
-	spin_unlock_bh(&gw->nodes_lock);
+	spin_unlock_bh(&map->tbl->nodes_lock);
 	return hearing;
 }
 
@@ -422,9 +429,9 @@ int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 	mac = oaeip_node_get(msg, i, &flags);
 	if (mactbl_my_own(gw, mac))
 		return 0;
-	spin_lock_bh(&gw->nodes_lock);
+	spin_lock_bh(&map->tbl->nodes_lock);
 	if (msg->inc != from->speaker.inc) {
-		spin_unlock_bh(&gw->nodes_lock);
+		spin_unlock_bh(&map->tbl->nodes_lock);
 		oaeip_count(gw, OAEIP_S_OLD_CONTROL);
 		return -ESTALE;
 	}
@@ -434,7 +441,7 @@ int oaeip_mactbl_told(struct oaeip_gw *gw, struct oaeip_map *map,
 	if (verdict == OAEIP_GONE)
 		oaeip_count(gw, OAEIP_S_NODES_GONE);
 	mactbl_settle(&ev, verdict);
-	spin_unlock_bh(&gw->nodes_lock);
+	spin_unlock_bh(&map->tbl->nodes_lock);
 	if (verdict == OAEIP_OWN_CLAIMED)
 		*claimed = mac;
 	return 0;
@@ -454,7 +461,7 @@ static void mactbl_check(struct oaeip_gw *gw, struct oaeip_map *map,
 	struct oaeip_zone *zone;
 	struct event ev;
 
-	spin_lock_bh(&gw->nodes_lock);
+	spin_lock_bh(&map->tbl->nodes_lock);
 	mactbl_begin(&ev, gw, map, NULL, node->mac);
 	/* The node may have been removed, and inserted anew, meanwhile. */
 	if (ev.node != node)
@@ -474,7 +481,7 @@ static void mactbl_check(struct oaeip_gw *gw, struct oaeip_map *map,
 		mactbl_settle(&ev, verdict);
 	}
 unlock:
-	spin_unlock_bh(&gw->nodes_lock);
+	spin_unlock_bh(&map->tbl->nodes_lock);
 }
 
 /**
@@ -495,17 +502,19 @@ void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
 	for (i = 0; i < map->n; i++)
 		if (xchg(&map->zone[i].stale, false))
 			stale |= BIT_ULL(i);
-	rhashtable_walk_enter(&gw->nodes, &iter);
+	rhashtable_walk_enter(&map->tbl->nodes, &iter);
 	rhashtable_walk_start(&iter);
 	while ((node = rhashtable_walk_next(&iter))) {
 		if (IS_ERR(node))	/* resized: some entries come twice */
 			continue;
 		mactbl_check(gw, map, node, stale);
-		if (++n % WALK_BATCH == 0) {
-			rhashtable_walk_stop(&iter);
-			cond_resched();
-			rhashtable_walk_start(&iter);
-		}
+		if (++n % WALK_BATCH)
+			continue;
+		if (READ_ONCE(gw->leaving))	/* somebody waits, who holds RTNL */
+			break;
+		rhashtable_walk_stop(&iter);
+		cond_resched();
+		rhashtable_walk_start(&iter);
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
@@ -540,8 +549,8 @@ unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *buf,
 }
 
 /**
- * oaeip_mactbl_show() - print the beginning of the table
- * @gw: the gateway
+ * oaeip_mactbl_show() - print the beginning of a table
+ * @tbl: the table, of which the caller has a reference
  * @buf: the buffer
  * @size: bytes at @buf; lines that do not fit are left out
  *
@@ -549,14 +558,14 @@ unsigned int oaeip_mactbl_mine(struct rhashtable_iter *iter, u8 *buf,
  *
  * Return: characters written.
  */
-size_t oaeip_mactbl_show(struct oaeip_gw *gw, char *buf, size_t size)
+size_t oaeip_mactbl_show(struct oaeip_mactbl *tbl, char *buf, size_t size)
 {
 	struct rhashtable_iter iter;
 	struct oaeip_node *node;
 	u8 mac[ETH_ALEN];
 	size_t n = 0;
 
-	rhashtable_walk_enter(&gw->nodes, &iter);
+	rhashtable_walk_enter(&tbl->nodes, &iter);
 	rhashtable_walk_start(&iter);
 	while (size - n > 40 && (node = rhashtable_walk_next(&iter))) {
 		if (IS_ERR(node))
@@ -572,54 +581,77 @@ size_t oaeip_mactbl_show(struct oaeip_gw *gw, char *buf, size_t size)
 	return n;
 }
 
-/**
- * oaeip_mactbl_flush() - remove all entries and pending announcements
- * @gw: the gateway, not serving: no frame arrives any more
- *
- * Context: process, may sleep; takes nodes_lock.
- */
-void oaeip_mactbl_flush(struct oaeip_gw *gw)
+static void mactbl_free_node(void *node, void *unused)
 {
-	struct rhashtable_iter iter;
-	struct oaeip_node *node;
+	kfree(node);
+}
 
-	rhashtable_walk_enter(&gw->nodes, &iter);
-	rhashtable_walk_start(&iter);
-	while ((node = rhashtable_walk_next(&iter))) {
-		if (IS_ERR(node))
-			continue;
-		if (!rhashtable_remove_fast(&gw->nodes, &node->hash,
-					    node_params))
-			kfree_rcu(node, rcu);
-	}
-	rhashtable_walk_stop(&iter);
-	rhashtable_walk_exit(&iter);
-	spin_lock_bh(&gw->nodes_lock);
-	gw->nchanges = 0;
-	gw->tell_all = false;
-	spin_unlock_bh(&gw->nodes_lock);
+static void mactbl_free_work(struct work_struct *work)
+{
+	struct oaeip_mactbl *tbl = container_of(work, struct oaeip_mactbl, free);
+
+	rhashtable_free_and_destroy(&tbl->nodes, mactbl_free_node, NULL);
+	kfree(tbl);
 }
 
 /**
- * oaeip_mactbl_init() - initialise the table
+ * oaeip_mactbl_make() - make a table
+ *
+ * Context: process, may sleep.
+ *
+ * Return: an empty table with one reference; NULL: no memory.
+ */
+struct oaeip_mactbl *oaeip_mactbl_make(void)
+{
+	struct oaeip_mactbl *tbl = kzalloc(sizeof(*tbl), GFP_KERNEL_ACCOUNT);
+
+	if (!tbl)
+		return NULL;
+	if (rhashtable_init(&tbl->nodes, &node_params)) {
+		kfree(tbl);
+		return NULL;
+	}
+	spin_lock_init(&tbl->nodes_lock);
+	refcount_set(&tbl->refs, 1);
+	INIT_WORK(&tbl->free, mactbl_free_work);
+	return tbl;
+}
+
+/**
+ * oaeip_mactbl_get() - the table that is in use, for a reader
  * @gw: the gateway
  *
- * Context: process, may sleep.
+ * Context: any.
  *
- * Return: 0 or -errno of rhashtable_init().
+ * Return: the table, with a reference; NULL: none, the gateway has no map.
  */
-int oaeip_mactbl_init(struct oaeip_gw *gw)
+struct oaeip_mactbl *oaeip_mactbl_get(struct oaeip_gw *gw)
 {
-	return rhashtable_init(&gw->nodes, &node_params);
+	struct oaeip_mactbl *tbl = NULL;
+	struct oaeip_map *map;
+
+	rcu_read_lock();
+	map = rcu_dereference(gw->map);
+	if (map) {
+		/* The map has a reference until its readers are gone. */
+		tbl = map->tbl;
+		refcount_inc(&tbl->refs);
+	}
+	rcu_read_unlock();
+	return tbl;
 }
 
 /**
- * oaeip_mactbl_exit() - free the table
- * @gw: the gateway, all of whose nodes are gone
+ * oaeip_mactbl_put() - release a reference
+ * @tbl: the table; NULL: nothing
  *
- * Context: process, may sleep.
+ * With the last one a work frees the table and its nodes: there may be a million, and
+ * the caller may hold RTNL.
+ *
+ * Context: any; no frame is looked up any more if it is the last.
  */
-void oaeip_mactbl_exit(struct oaeip_gw *gw)
+void oaeip_mactbl_put(struct oaeip_mactbl *tbl)
 {
-	rhashtable_destroy(&gw->nodes);
+	if (tbl && refcount_dec_and_test(&tbl->refs))
+		oaeip_kick_work(&tbl->free);
 }

@@ -248,7 +248,11 @@ static int knobs_apply_mactbl(void *owner, struct oae_setting *s,
 
 static int knobs_print_mactbl(void *owner, char *buf, size_t size)
 {
-	return owner ? oaeip_mactbl_show(owner, buf, size) : 0;
+	struct oaeip_mactbl *tbl = owner ? oaeip_mactbl_get(owner) : NULL;
+	int n = tbl ? oaeip_mactbl_show(tbl, buf, size) : 0;
+
+	oaeip_mactbl_put(tbl);
+	return n;
 }
 
 #define OAEIP_SHUTDOWN_TAKES "takes 1 (say good-bye and stand by) or 0 (serve again)"

@@ -135,7 +135,7 @@ static int procfs_zones_show(struct seq_file *m, void *unused)
  * resized meanwhile, the walk may show a node twice.
  */
 struct oaeip_mactbl_iter {
-	struct oaeip_gw *gw;
+	struct oaeip_mactbl *tbl;	/* NULL: there was none */
 	struct rhashtable_iter walk;
 	loff_t pos;		/* position of the walk */
 };
@@ -153,6 +153,8 @@ static void *procfs_mactbl_next(struct seq_file *m, void *v, loff_t *pos)
 	struct oaeip_mactbl_iter *iter = m->private;
 
 	iter->pos = ++*pos;
+	if (!iter->tbl)
+		return NULL;
 	return procfs_mactbl_step(iter, rhashtable_walk_next(&iter->walk));
 }
 
@@ -163,13 +165,17 @@ static void *procfs_mactbl_start(struct seq_file *m, loff_t *pos)
 	void *v = SEQ_START_TOKEN;
 	loff_t at = 0;
 
+	if (!iter->tbl) {
+		rcu_read_lock();
+		return *pos ? NULL : v;
+	}
 	if (*pos && *pos == iter->pos) {
 		rhashtable_walk_start(&iter->walk);
 		return procfs_mactbl_step(iter, rhashtable_walk_peek(&iter->walk));
 	}
 	/* The first read(), or a seek. */
 	rhashtable_walk_exit(&iter->walk);
-	rhashtable_walk_enter(&iter->gw->nodes, &iter->walk);
+	rhashtable_walk_enter(&iter->tbl->nodes, &iter->walk);
 	rhashtable_walk_start(&iter->walk);
 	while (at < *pos && v)
 		v = procfs_mactbl_next(m, v, &at);
@@ -182,7 +188,10 @@ static void procfs_mactbl_stop(struct seq_file *m, void *v)
 {
 	struct oaeip_mactbl_iter *iter = m->private;
 
-	rhashtable_walk_stop(&iter->walk);
+	if (iter->tbl)
+		rhashtable_walk_stop(&iter->walk);
+	else
+		rcu_read_unlock();
 }
 
 static int procfs_mactbl_show(struct seq_file *m, void *p)
@@ -198,9 +207,9 @@ static int procfs_mactbl_show(struct seq_file *m, void *p)
 			   "where", "age_ms", "left_ms");
 		return 0;
 	}
-	spin_lock_bh(&iter->gw->nodes_lock);
+	spin_lock_bh(&iter->tbl->nodes_lock);
 	o = node->owner;
-	spin_unlock_bh(&iter->gw->nodes_lock);
+	spin_unlock_bh(&iter->tbl->nodes_lock);
 	if (!o.zone)		/* being removed */
 		return 0;
 	now = oaeip_now();
@@ -219,10 +228,7 @@ static const struct seq_operations mactbl_seq_ops = {
 	.show = procfs_mactbl_show,
 };
 
-/*
- * The walk holds no reference: oaeip_procfs_exit() removes the file, and closes all
- * that have it open, before the table is freed.
- */
+/* Whoever reads while the gateway begins anew goes on in the table of before. */
 static int procfs_mactbl_open(struct inode *inode, struct file *file)
 {
 	struct oaeip_gw *gw = oaeip_gw(proc_get_parent_data(inode));
@@ -231,8 +237,9 @@ static int procfs_mactbl_open(struct inode *inode, struct file *file)
 	iter = __seq_open_private(file, &mactbl_seq_ops, sizeof(*iter));
 	if (!iter)
 		return -ENOMEM;
-	iter->gw = gw;
-	rhashtable_walk_enter(&gw->nodes, &iter->walk);
+	iter->tbl = oaeip_mactbl_get(gw);
+	if (iter->tbl)
+		rhashtable_walk_enter(&iter->tbl->nodes, &iter->walk);
 	return 0;
 }
 
@@ -241,7 +248,9 @@ static int procfs_mactbl_release(struct inode *inode, struct file *file)
 	struct seq_file *m = file->private_data;
 	struct oaeip_mactbl_iter *iter = m->private;
 
-	rhashtable_walk_exit(&iter->walk);
+	if (iter->tbl)
+		rhashtable_walk_exit(&iter->walk);
+	oaeip_mactbl_put(iter->tbl);
 	return seq_release_private(inode, file);
 }
 
@@ -296,7 +305,7 @@ int oaeip_procfs_init(struct oaeip_gw *gw)
  * oaeip_procfs_exit() - remove /proc/net/modoaeip of a namespace
  * @gw: its gateway
  *
- * Waits for running reads and closes open files. The table must still exist.
+ * Waits for running reads and closes open files.
  *
  * Context: process, may sleep.
  */

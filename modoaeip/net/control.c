@@ -49,7 +49,7 @@ static void control_hear(struct oaeip_gw *gw, struct oaeip_map *map,
 			 struct oaeip_zone *from, const struct oaeip_control *msg,
 			 u16 len)
 {
-	enum oaeip_hearing hearing = oaeip_mactbl_hear(gw, from, msg);
+	enum oaeip_hearing hearing = oaeip_mactbl_hear(map, from, msg);
 
 	if (hearing == OAEIP_HEAR_LATE || hearing == OAEIP_HEAR_DEAD)
 		oaeip_count(gw, OAEIP_S_OLD_CONTROL);

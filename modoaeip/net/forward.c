@@ -76,7 +76,7 @@ static bool forward_is_sync(u8 opcode)
 static void forward_to_tunnel(struct oaeip_gw *gw, struct oaeip_map *map,
 			      struct sk_buff *skb, const struct oaeip_outline *o)
 {
-	struct oaeip_node *node = oaeip_mactbl_find(gw, o->via_dst);
+	struct oaeip_node *node = oaeip_mactbl_find(map, o->via_dst);
 	struct oaeip_zone *zone;
 	u8 via[OAE_VIA_LEN];
 	u8 vc = o->vc;
@@ -216,7 +216,7 @@ void oaeip_tunnel_data(struct oaeip_gw *gw, struct oaeip_map *map,
 	}
 	if (unlikely(!oaeip_mactbl_data(gw, map, from, o.via_src)))
 		goto drop;
-	node = oaeip_mactbl_find(gw, o.via_dst);
+	node = oaeip_mactbl_find(map, o.via_dst);
 	if (unlikely(!node)) {
 		oaeip_count(gw, OAEIP_S_UNKNOWN_DST);
 		goto drop;

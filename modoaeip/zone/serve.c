@@ -103,7 +103,7 @@ static void serve_tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return;
 	}
-	rhashtable_walk_enter(&gw->nodes, &iter);
+	rhashtable_walk_enter(&map->tbl->nodes, &iter);
 	do {
 		n = oaeip_mactbl_mine(&iter, buf, OAEIP_MAX_NODES);
 		for (i = 0; i < map->n; i++)
@@ -111,7 +111,8 @@ static void serve_tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
 			    (all || map->zone[i].telling))
 				serve_say_nodes(gw, map, &map->zone[i], buf, n);
 		cond_resched();
-	} while (n == OAEIP_MAX_NODES);
+		/* Whoever waits for the end of it holds RTNL. */
+	} while (n == OAEIP_MAX_NODES && !READ_ONCE(gw->leaving));
 	rhashtable_walk_exit(&iter);
 	kfree(buf);
 }
@@ -142,25 +143,26 @@ static bool serve_take_asked(struct oaeip_gw *gw, struct oaeip_map *map, u64 now
 /* Send the queued changes, each to its receivers. True: all nodes are to be announced. */
 static bool serve_tell_changes(struct oaeip_gw *gw, struct oaeip_map *map)
 {
+	struct oaeip_mactbl *tbl = map->tbl;
 	struct oaeip_change *change;
 	unsigned int i, k, n, count;
 	u8 mac[ETH_ALEN], *buf;
 	bool all;
 
 	BUILD_BUG_ON(OAEIP_MAX_CHANGES > OAEIP_MAX_NODES);
-	change = kmalloc(sizeof(gw->change) + OAEIP_CONTROL_MAX, GFP_KERNEL);
+	change = kmalloc(sizeof(tbl->change) + OAEIP_CONTROL_MAX, GFP_KERNEL);
 	if (!change) {
 		oaeip_count(gw, OAEIP_S_NO_MEMORY);
 		return true;
 	}
-	buf = (u8 *)change + sizeof(gw->change);
-	spin_lock_bh(&gw->nodes_lock);
-	n = gw->nchanges;
-	memcpy(change, gw->change, n * sizeof(*change));
-	all = gw->tell_all;
-	gw->nchanges = 0;
-	gw->tell_all = false;
-	spin_unlock_bh(&gw->nodes_lock);
+	buf = (u8 *)change + sizeof(tbl->change);
+	spin_lock_bh(&tbl->nodes_lock);
+	n = tbl->nchanges;
+	memcpy(change, tbl->change, n * sizeof(*change));
+	all = tbl->tell_all;
+	tbl->nchanges = 0;
+	tbl->tell_all = false;
+	spin_unlock_bh(&tbl->nodes_lock);
 
 	for (i = 0; n && i < map->n; i++) {
 		if (!serve_other(map, &map->zone[i]))
@@ -319,7 +321,8 @@ void oaeip_serve_start(struct oaeip_gw *gw)
  * @gw: the gateway; nothing if it is not serving
  *
  * The work says nothing from then on: a HELLO that followed LEAVING would have the
- * hosts send to a gateway that is gone, for as long as a HELLO is valid.
+ * hosts send to a gateway that is gone, for as long as a HELLO is valid. A work that
+ * is at the table leaves it within a batch.
  *
  * Context: process, may sleep; RTNL held.
  */

@@ -71,6 +71,7 @@ static void zone_map_free(struct oaeip_map *map)
 
 	if (!map)
 		return;
+	oaeip_mactbl_put(map->tbl);
 	for (i = 0; i < map->n; i++) {
 		dst_cache_destroy(&map->zone[i].cache);
 		free_percpu(map->zone[i].pcpu);
@@ -101,13 +102,13 @@ static struct oaeip_map *zone_map_make(struct oaeip_gw *gw)
 	map = kvzalloc(struct_size(map, zone, gw->ngwips), GFP_KERNEL_ACCOUNT);
 	if (!map)
 		return NULL;
+	map->tbl = oaeip_mactbl_make();
+	if (!map->tbl)
+		goto no_memory;
 	map->n = gw->ngwips;
-	for (i = 0; i < map->n; i++) {
-		if (zone_make(&map->zone[i], i + 1, &gw->gwips[i])) {
-			zone_map_free(map);
-			return NULL;
-		}
-	}
+	for (i = 0; i < map->n; i++)
+		if (zone_make(&map->zone[i], i + 1, &gw->gwips[i]))
+			goto no_memory;
 	mine = zone_find_mine(gw, &local);
 	if (mine < 0)
 		return map;
@@ -120,6 +121,10 @@ static struct oaeip_map *zone_map_make(struct oaeip_gw *gw)
 		map->zone[i].src = local;
 	}
 	return map;
+
+no_memory:
+	zone_map_free(map);
+	return NULL;
 }
 
 /* --- serving and standing by -------------------------------------------------- */
@@ -210,7 +215,7 @@ static int zone_start(struct oaeip_gw *gw)
  *
  * Sends LEAVING and BYE first.
  *
- * Context: process, may sleep; RTNL held; takes nodes_lock.
+ * Context: process, may sleep; RTNL held.
  */
 void oaeip_zone_halt(struct oaeip_gw *gw)
 {
@@ -229,7 +234,6 @@ void oaeip_zone_halt(struct oaeip_gw *gw)
 	synchronize_net();	/* no reader of map or sockets is left */
 	oaeip_serve_stop(gw);
 	oaeip_socket_close(gw);
-	oaeip_mactbl_flush(gw);
 	zone_map_free(map);
 }
 
@@ -239,7 +243,7 @@ void oaeip_zone_halt(struct oaeip_gw *gw)
  *
  * On failure the gateway stands by, and tries again periodically.
  *
- * Context: process, may sleep; RTNL held; takes nodes_lock.
+ * Context: process, may sleep; RTNL held.
  *
  * Return: 0, also if there is nothing to serve; -EADDRINUSE and others from opening
  * the tunnel's sockets; -ENOMEM.
@@ -316,7 +320,7 @@ int oaeip_port_set(struct oaeip_gw *gw, const char *name)
  * oaeip_port_gone() - release the zone's device, which goes away, and stand by
  * @gw: the gateway
  *
- * Context: process, may sleep; RTNL held; takes nodes_lock.
+ * Context: process, may sleep; RTNL held.
  */
 void oaeip_port_gone(struct oaeip_gw *gw)
 {
@@ -399,7 +403,7 @@ void oaeip_zone_setup(struct oaeip_gw *gw)
  *
  * oaeip_zone_end() follows after an RCU grace period.
  *
- * Context: process, may sleep; takes RTNL and nodes_lock.
+ * Context: process, may sleep; takes RTNL.
  */
 void oaeip_zone_stop(struct oaeip_gw *gw)
 {

@@ -2,12 +2,14 @@
 """What must not get in, from outside and from the zone: each is counted, and does nothing else; and
 what of a frame outside of itself gets through: its priority."""
 
+import functools
 import os
 import socket
 import struct
 
 import oaewire as oae
 from gateway import Scripted
+from hits import Hits
 from oaeipwire import (ASK, BEAT, BYE, CONTROL, DATA, GATEWAY, HDR_LEN, LEAVING, MAX_NODES,
                        NODES, PORT, PROBE, Control, Datagram, Watch, hello, through, via)
 from oaepeer import ETH_P_ALL, SOL_PACKET
@@ -348,6 +350,39 @@ class Full(Scripted):
         self.assertEqual(now["nodes_learned"] - before["nodes_learned"], 50)
         self.assertEqual(now["table_full"] - before["table_full"], 2950)
         self.assertEqual(self.g.zone(1)["nodes"], 50)
+
+
+class Large(Scripted):
+    __doc__ = Scripted.__doc__
+
+    MANY = 20 * MAX_NODES
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.all_up)
+        self.addCleanup(self.g.knob, "shutdown", 0)
+
+    def test_begins_anew(self):
+        """Whoever stops the gateway does not wait for its nodes; whoever reads them reads on."""
+        macs = self.new_macs(self.MANY)
+        for n in range(0, self.MANY, MAX_NODES):
+            self.two.nodes(*macs[n:n + MAX_NODES])
+        wait_for(lambda: self.g.zone(2)["nodes"] == self.MANY, "all to be known")
+        hits = Hits(node="modoaeip:mactbl_free_node")
+        self.addCleanup(hits.end)
+        with self.g:
+            reader = open("/proc/thread-self/net/modoaeip/mactbl", "rb", buffering=0)
+        self.addCleanup(reader.close)
+        text = reader.read(1000)
+        stop = functools.partial(self.g.knob, "shutdown", 1)
+        self.assertEqual(hits.by_this_thread("node", stop), 0)
+        self.assertEqual(self.g.mactbl(), {})
+        while part := reader.read(65536):
+            text += part
+        read = {line.split()[0] for line in text.decode("ascii").splitlines()[1:]}
+        self.assertEqual((read, hits.count("node")), (set(macs), 0))
+        self.assertEqual(hits.by_this_thread("node", reader.close), 0)
+        wait_for(lambda: hits.count("node") == self.MANY, "the table to be freed")
 
 
 class Priority(Scripted):
