@@ -69,10 +69,16 @@ test-debug: setup-test setup-debug	## the regression in a kernel full of instrum
 	$(Q)$(STAGE) debug
 
 test-races: setup-test setup-debug	## the regression in a kernel that looks for data races, built first
-	$(Q)tools/racekernel
-	$(Q)KERNEL=$$(tools/racekernel --release) tools/build --out build/races
+	$(Q)tools/testkernel races
+	$(Q)KERNEL=$$(tools/testkernel races --release) tools/build --out build/races
 	$(Q)$(MAKE) -s programs test-programs
 	$(Q)$(STAGE) test-races
+
+test-rt: setup-test setup-debug	## the regression, and storms, in a kernel with PREEMPT_RT, built first
+	$(Q)tools/testkernel rt
+	$(Q)KERNEL=$$(tools/testkernel rt --release) tools/build --out build/rt
+	$(Q)$(MAKE) -s programs test-programs
+	$(Q)$(STAGE) test-rt
 
 # What the tests of /dev/oae run in the test machine.
 test-programs:
@@ -210,8 +216,8 @@ test-packages: setup-packages	## both, install and dkms, in clean roots; DKMS fo
 	$(Q)tools/stage packages tests/packages/run
 
 clean:			## remove what was built; what the test machine keeps stays
-	$(Q)rm -rf build/*.log $(addprefix build/,bench check coverage coverage.json deb rpm debug examples fuzz guest headers instruments instruments-races lib lib-test \
-		log matrix model mutants oae oae-check older races results sim sim-test soak spec starve unit)
+	$(Q)rm -rf build/*.log $(addprefix build/,bench check coverage coverage.json deb rpm debug examples fuzz guest headers instruments instruments-races instruments-rt lib lib-test \
+		log matrix model mutants oae oae-check older races results rt sim sim-test soak spec starve unit)
 	$(Q)for module in modoae modoaeip; do \
 		(cd $$module && rm -rf has *.o *.ko *.mod *.mod.c .*.cmd .tmp_versions \
 			Module.symvers modules.order); \
@@ -232,4 +238,4 @@ check-%:
 	$(Q)tools/setup --check $*
 
 .NOTPARALLEL:
-.PHONY: all deps programs test-programs quick test-long soak life-storm faults cuts calm storm wirefuzz demo demo-gateway demo-failover test test-debug starve coverage check bench bench-count bench-rows matrix headers cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help
+.PHONY: all deps programs test-programs quick test-long soak life-storm faults cuts calm storm wirefuzz demo demo-gateway demo-failover test test-debug test-races test-rt starve coverage check bench bench-count bench-rows matrix headers cross model-deep spec-deep fuzz sim install dkms uninstall deb rpm test-packages clean help

@@ -222,9 +222,10 @@ debug-life-storm:
 
 # Of `make test-races`: the same in the race kernel, all that comes and goes, and that it notices.
 RACE_STAGES := races-regress races-gateway races-device races-life-storm races-instruments
-IN_RACES = KERNEL=$$(tools/racekernel --release) tools/stage $@ tools/vm run --time-limit 5400 --env OAE_SLOW=4 \
-	--env OAE_MODULE=$(CURDIR)/build/races/modoae/modoae.ko \
-	--env OAEIP_MODULE=$(CURDIR)/build/races/modoaeip/modoaeip.ko
+IN_KERNEL = KERNEL=$$(tools/testkernel $1 --release) tools/stage $@ tools/vm run --time-limit 5400 --env OAE_SLOW=4 \
+	--env OAE_MODULE=$(CURDIR)/build/$1/modoae/modoae.ko \
+	--env OAEIP_MODULE=$(CURDIR)/build/$1/modoaeip/modoaeip.ko
+IN_RACES = $(call IN_KERNEL,races)
 
 test-races:
 	@$(STAGES_OF) $(RACE_STAGES)
@@ -240,6 +241,26 @@ races-device:
 races-life-storm:
 	@$(IN_RACES) -- env TIME=60 tests/guest/run test_life_storm
 
+# Of `make test-rt`: the same in the kernel with PREEMPT_RT, and strangers at full rate.
+RT_STAGES := rt-regress rt-gateway rt-device rt-life-storm rt-storm rt-instruments
+IN_RT = $(call IN_KERNEL,rt)
+
+test-rt:
+	@$(STAGES_OF) $(RT_STAGES)
+
+rt-instruments:
+	@tools/stage $@ tests/instruments/run rt
+rt-regress:
+	@$(IN_RT) -- env FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
+rt-gateway:
+	@$(IN_RT) -- tests/guest/run $(GATEWAY_TESTS)
+rt-device:
+	@$(IN_RT) -- env TIME=20 tests/guest/run $(DEV_TESTS)
+rt-life-storm:
+	@$(IN_RT) -- env TIME=60 tests/guest/run test_life_storm
+rt-storm:
+	@$(IN_RT) -- tests/storm/run
+
 # Of `make starve`: a guest for each module, and the list of its sites.
 
 starve:
@@ -248,4 +269,4 @@ $(STARVE_STAGES): starve-%:
 	@tools/stage $@ tools/vm run --time-limit 5400 --append slub_debug=FP -- tests/starve/run $*; \
 		status=$$?; grep -E '^(ok |BAD) ' build/log/$@.log; exit $$status
 
-.PHONY: all in-guests beside quick quick-beside quick-guest $(QUICK_BESIDE) $(IN_GUESTS) $(IN_TWO) $(BESIDE) debug $(DEBUG_STAGES) test-races $(RACE_STAGES) starve $(STARVE_STAGES) long $(LONG_STAGES)
+.PHONY: all in-guests beside quick quick-beside quick-guest $(QUICK_BESIDE) $(IN_GUESTS) $(IN_TWO) $(BESIDE) debug $(DEBUG_STAGES) test-races $(RACE_STAGES) test-rt $(RT_STAGES) starve $(STARVE_STAGES) long $(LONG_STAGES)

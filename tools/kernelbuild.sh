@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# What tools/debugkernel and tools/racekernel have in common: where the source comes from,
+# What tools/debugkernel and tools/testkernel have in common: where the source comes from,
 # and how a build says how far it is. They set $tools and $cache, and source this.
 
 DISTRIBUTIONS="trixie sid"

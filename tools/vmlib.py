@@ -60,7 +60,8 @@ CPU = "max,la57=off,-erms,-fsrm"
 # The first tracer patches the scheduler, which is to record names, and the last takes that back.
 # QEMU 7.2 translates code without holding its page: with a thread a processor it may execute for ever
 # a breakpoint that is there no more. An event that never happens, on from before the second
-# processor, is a tracer that neither comes nor goes.
+# processor, is a tracer that neither comes nor goes. With PREEMPT_RT an event that is on so early
+# waits for a thread of RCU's that is not there yet, for ever.
 QUIET_TRACERS = "trace_event=sched:sched_process_hang "
 
 # What a kernel prints when something is wrong.  Matched against console lines
@@ -492,13 +493,14 @@ class Guest(Machine):
         """The command line.  x86-64 only; the rest of this file does not care."""
         kvm = accel == "kvm"
         khz = 0 if kvm else tsc.khz()
+        quiet = self.smp > 1 and not kvm and not kernel_version().endswith("-rt")
         # When a processor is stuck the log says where, not only who waits for it.
         append = ("console=ttyS0 loglevel=5 panic=-1 oops=panic printk.devkmsg=on "
                   "softlockup_all_cpu_backtrace=1 "
                   "tsc=reliable no_timer_check mitigations=off random.trust_cpu=on "
                   "cryptomgr.notests audit=0 apparmor=0 i8042.nopnp i8042.noaux i8042.nokbd "
                   + (f"tsc_early_khz={khz} " if khz else "")
-                  + (QUIET_TRACERS if self.smp > 1 and not kvm else "")
+                  + (QUIET_TRACERS if quiet else "")
                   + self.append)
 
         def share(i, path, tag, options):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Makes the mistake that it is told to make while it is loaded, and does not
- * stay: for seeing that the instruments of the debug and the race kernel notice.
+ * stay: for seeing that the instruments of the kernels that look for it notice.
  */
 
 #include <linux/delay.h>
@@ -67,6 +67,17 @@ static void sleep_in_atomic(void)
 	spin_lock(&lock);
 	might_sleep();
 	spin_unlock(&lock);
+}
+
+/* A mistake where a spinlock sleeps. */
+static void spinlock_in_atomic(void)
+{
+	static DEFINE_SPINLOCK(lock);
+
+	preempt_disable();
+	spin_lock(&lock);
+	spin_unlock(&lock);
+	preempt_enable();
 }
 
 static void lock_inversion(void)
@@ -140,6 +151,7 @@ static const struct {
 	{ "shift", shift },
 	{ "active-timer", active_timer },
 	{ "sleep-in-atomic", sleep_in_atomic },
+	{ "spinlock-in-atomic", spinlock_in_atomic },
 	{ "lock-inversion", lock_inversion },
 	{ "data-race", plain_race },
 	{ "marked-race", marked_race },
