@@ -62,6 +62,8 @@ class Tracing(OneCable):
         """What a script of tools/bpftrace says of what work() does, down to a line with `last`."""
         if not Path("/proc/sys/kernel/perf_event_paranoid").exists():
             self.skipTest("bpftrace needs perf events, which this kernel has not")
+        if not Path("/sys/kernel/btf/vmlinux").exists():
+            self.skipTest("this kernel does not say its types")
         if not shutil.which("bpftrace"):
             raise unittest.SkipTest("there is no bpftrace here")
         with subprocess.Popen([REPO / "tools" / "bpftrace" / name], text=True,

@@ -5,8 +5,6 @@ and what the link keeps of its rate.
     near [bench0] ---- [bench1] far [bench2] ---- [bench3] strangers
 """
 
-from pathlib import Path
-
 import storm as st
 from fare import storm
 from faults import say
@@ -44,8 +42,8 @@ class Storm(OaeTest):
         return victim
 
     def within(self, memory, limit):
-        """No more KB than that; but the debug kernel keeps for long what is freed."""
-        if not Path("/sys/kernel/debug/kmemleak").exists():
+        """No more KB than that; but a kernel with KASAN keeps for long what is freed."""
+        if SLOW == 1:
             self.assertLess(memory, limit + SLACK)
 
     def weather(self, *storms, **how):
