@@ -143,7 +143,7 @@ class TakenBack(TwoEnds):
             self.assertEqual(words, sorted(words))
             olds += words
         self.assertEqual(sorted(olds), list(range(len(olds))))
-        self.assertEqual(self.reader.local(dev.read_op(0)).old, [[len(olds)]])
+        self.assertEqual(self.reader.settled(dev.read_op(0)).old, [[len(olds)]])
         wait_for(lambda: not self.writers[0].status().queued, "nothing to be queued", 5)
         status = self.writers[0].status()
         self.assertEqual(status.unknown, 0)

@@ -802,6 +802,6 @@ class Listening(TwoEnds):
         for n in range(4):
             a = self.at_a(vc=self.vc + n)
             self.assertEqual(a.verb(1, dev.add_op(0, 1)).old, [[n]])
-        self.assertEqual(listener.local(dev.read_op(0)).old, [[4]])
+        self.assertEqual(listener.settled(dev.read_op(0)).old, [[4]])
         self.assertEqual(shown[:8], (4).to_bytes(8, "little"))
         shown.close()

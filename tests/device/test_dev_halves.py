@@ -349,11 +349,5 @@ class Words(Scripted):
         self.fails(errno.EAGAIN, self.file.local, dev.add_op(0, 1))
         self.a.knobs(stall_min_us=10000, dead_ms=100)
         self.a.close_tag(self.peer.mac, self.vc)
-
-        def free():
-            try:
-                return self.file.local(dev.add_op(0, 1)).taken
-            except BlockingIOError:
-                return False
-        wait_for(free, "the word to be free", 10)
+        self.assertTrue(self.file.settled(dev.add_op(0, 1)).taken)
         self.assertEqual(self.word(0), 1)

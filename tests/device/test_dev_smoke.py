@@ -766,7 +766,7 @@ class Verbs(TwoHosts):
             self.assertEqual([int.from_bytes(m[n:n + 8], "little") for n in (0, 8, 16)],
                              [1, 17, 0])
         self.assertEqual(f.verb(self.vc, dev.add_op(16, -1)).old, [[0]])
-        self.assertEqual(g.local(dev.read_op(16)).old, [[dev.U64]])
+        self.assertEqual(g.settled(dev.read_op(16)).old, [[dev.U64]])
         self.assertEqual(g.local(dev.cas_op(16, dev.U64, 3), dev.add_op(0, 1)).old,
                          [[dev.U64], [1]])
         self.assertEqual(f.verb(self.vc, dev.read_op(0, 3)).old, [[2, 17, 3]])

@@ -6,7 +6,6 @@ import random
 
 import oaedev as dev
 from oaedev import OaeFile
-from oaetest import wait_for
 from shared import Shared
 from topology import OneCable
 
@@ -47,12 +46,7 @@ class Verbs(Shared, OneCable):
 
     def word(self, offset):
         """What a word is in the end: when the last commit is known here, and it is not reserved."""
-        def read():
-            try:
-                return self.words.local(dev.read_op(offset)).old
-            except BlockingIOError:
-                return None
-        return wait_for(read, "the word to be free")[0][0]
+        return self.words.settled(dev.read_op(offset)).old[0][0]
 
 
 class ManyVerbs(Verbs):

@@ -476,6 +476,15 @@ class OaeFile:      # pylint: disable=too-many-public-methods
         """OAE_LOCAL"""
         return self.verb(0, *ops, request=LOCAL)
 
+    def settled(self, *ops):
+        """OAE_LOCAL, as soon as no word is reserved: a peer's verb is committed before this end knows."""
+        def tried():
+            try:
+                return self.local(*ops)
+            except BlockingIOError:
+                return None
+        return wait_for(tried, "words to be free")
+
     def expose(self, size, region, perm, flags=0):
         """OAE_EXPOSE"""
         self.ioctl(EXPOSE, Expose(size, region, perm, flags).bytes())

@@ -395,9 +395,9 @@ class Guess(TwoCables):
         self.every()
         self.assertEqual(peer[0].swap(b"from b"), b"from a")
         self.assertEqual([half.collect_all(1)[0].data, verb.collect_all(1)[0].result], [b"from b", 0])
-        self.assertEqual(peer[1].local(read_op(0)).old, [[7]])
+        self.assertEqual(peer[1].settled(read_op(0)).old, [[7]])
         peer[2].verb(0, write_op(8, 9))
-        self.assertEqual(words.local(read_op(8)).old, [[9]])
+        self.assertEqual(words.settled(read_op(8)).old, [[9]])
         self.assertEqual(peer[3].read(), b"chunk")
         for file in half, verb, words:
             self.assertEqual(file.status().port, "wa")

@@ -492,7 +492,7 @@ class Links(Rings):
         self._collect(ledger, b.read_each)
         self._collect(back, a.read_each)
         if added is not None:
-            sum_ = self._local(b, read_op(0)).old[0][0]
+            sum_ = b.settled(read_op(0)).old[0][0]
             if sum_ != added:
                 raise Finding(f"{added} additions committed, {sum_} in the word")
 
@@ -562,19 +562,9 @@ class Links(Rings):
         if scene.attempt(a.verb, region, add_op(0, 1), *long):
             added += 1
         # More words than have room on the stack.
-        scene.attempt(Links._local, b, *(cas_op(64 + 64 * n, [0] * 8, [0] * 8) for n in range(2)))
-        scene.attempt(Links._local, b, read_op(0))
+        scene.attempt(b.settled, *(cas_op(64 + 64 * n, [0] * 8, [0] * 8) for n in range(2)))
+        scene.attempt(b.settled, read_op(0))
         return added
-
-    @staticmethod
-    def _local(file, *ops):
-        """Words are reserved until it is known that the verb before is committed."""
-        def tried():
-            try:
-                return file.local(*ops)
-            except BlockingIOError:
-                return None
-        return patiently(tried, "words to be free")
 
 
 __all__ = ["Links"]
