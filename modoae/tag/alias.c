@@ -107,10 +107,29 @@ static void alias_free(struct rcu_head *rcu)
 	kfree(alias);
 }
 
-/* In the key of a pair of incarnations, which no path has: there is no port. */
-static u64 alias_pair_kid(u64 inc, u64 peer_inc)
+static struct oae_alias *alias_of_peer(struct oae_node *node, u64 peer_inc)
 {
-	return inc ^ ror64(peer_inc, 32);
+	/* No path has this key: there is no port. */
+	struct oae_tag_key key = { .kid = peer_inc };
+
+	return rhashtable_lookup(&node->aliases, &key, alias_params);
+}
+
+/**
+ * oae_path_of_peer() - find the tag whose link has a peer of this incarnation
+ * @node: the node
+ * @peer_inc: the peer's incarnation, which it has for one link alone
+ *
+ * Context: softirq, or BH off; under rcu_read_lock().
+ *
+ * Return: the tag, whose peer takes paths, or which has some, valid in this RCU read-side critical
+ * section; or NULL. A hint: nothing of the tag is locked.
+ */
+struct oae_tag *oae_path_of_peer(struct oae_node *node, u64 peer_inc)
+{
+	struct oae_alias *alias = alias_of_peer(node, peer_inc);
+
+	return alias ? alias->tag : NULL;
 }
 
 /**
@@ -121,58 +140,58 @@ static u64 alias_pair_kid(u64 inc, u64 peer_inc)
  *
  * Context: softirq, or BH off; under rcu_read_lock().
  *
- * Return: the tag, which has paths, valid in this RCU read-side critical section; or NULL. A
- * hint: nothing of the tag is locked.
+ * Return: as oae_path_of_peer().
  */
 struct oae_tag *oae_path_of_pair(struct oae_node *node, u64 inc, u64 peer_inc)
 {
-	struct oae_tag_key key = { .kid = alias_pair_kid(inc, peer_inc) };
-	struct oae_alias *alias;
+	struct oae_alias *alias = alias_of_peer(node, peer_inc);
 
-	alias = rhashtable_lookup(&node->aliases, &key, alias_params);
-	return alias ? alias->tag : NULL;
+	return alias && alias->inc == inc ? alias->tag : NULL;
 }
 
 static void alias_pair_del(struct oae_tag *tag)
 {
-	struct oae_alias *pair = tag->paths->pair;
+	struct oae_alias *pair = tag->pair;
 
 	if (!pair)
 		return;
-	tag->paths->pair = NULL;
+	tag->pair = NULL;
 	rhashtable_remove_fast(&tag->node->aliases, &pair->hash, alias_params);
 	call_rcu(&pair->rcu, alias_free);
 }
 
-/* An event is over: have the tag be found by the incarnations of its link. */
+/*
+ * An event is over: have the tag be found by the incarnations of its link. The peer may come from
+ * an address that nobody knows, whether or not the link has another path.
+ */
 void oae_alias_pair(struct oae_tag *tag)
 {
 	struct oae_link_mark mark;
 	struct oae_alias *pair;
-	u64 kid;
 	int err;
 
 	lockdep_assert_held(&tag->lock);
 	oae_link_mark(&tag->link, &mark);
-	kid = alias_pair_kid(mark.inc, mark.peer_inc);
-	if (likely(tag->paths->pair && tag->paths->pair->key.kid == kid))
+	if (likely(tag->pair && tag->pair->key.kid == mark.peer_inc && tag->pair->inc == mark.inc))
 		return;
 	alias_pair_del(tag);
-	if (tag->dead || oae_link_closed(&tag->link) || !mark.peer_inc)
+	if (tag->dead || oae_link_closed(&tag->link) || !mark.peer_inc ||
+	    (!tag->paths && !oae_link_knows_paths(&tag->link)))
 		return;
 	pair = kzalloc(sizeof(*pair), GFP_ATOMIC | __GFP_NOWARN);
 	if (!pair) {
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 		return;
 	}
-	pair->key.kid = kid;
+	pair->key.kid = mark.peer_inc;
+	pair->inc = mark.inc;
 	pair->tag = tag;
 	err = rhashtable_lookup_insert_fast(&tag->node->aliases, &pair->hash, alias_params);
 	if (!err) {
-		tag->paths->pair = pair;
+		tag->pair = pair;
 		return;
 	}
-	/* The next event tries again. The link that has it may be about to go. */
+	/* A later event tries again. The link that has it may be about to go. */
 	if (err != -EEXIST)
 		oae_count(tag->node, OAE_S_NO_MEMORY);
 	kfree(pair);
@@ -441,11 +460,9 @@ void oae_path_leave(struct oae_tag *tag)
 
 	lockdep_assert_held(&tag->lock);
 	tag->peer_id = 0;
-	if (!tag->paths)
-		return;
-	for (i = OAE_PATH_OWN + 1; i < OAE_PATHS_MAX; i++)
-		oae_alias_del(tag, i);
 	alias_pair_del(tag);
+	for (i = OAE_PATH_OWN + 1; tag->paths && i < OAE_PATHS_MAX; i++)
+		oae_alias_del(tag, i);
 }
 
 /* -ENOSPC: there is no room to keep it. */

@@ -11,9 +11,10 @@
 /**
  * struct oae_alias - a path that is not the tag's own, in node->aliases
  * @hash: there
- * @key: port and address that its frames come by; of a pair of incarnations oae_alias_pair()
+ * @key: port and address that its frames come by; tag->pair: the peer's incarnation
  * @tag: the tag
  * @index: of the path
+ * @inc: tag->pair: this end's incarnation
  * @gw: the gateway that its frames go through, if @key has OAE_KID_VIA
  * @way: what it carries is of this generation of the port's gateway, and what that has said
  *	ABOUT it
@@ -24,6 +25,7 @@ struct oae_alias {
 	struct oae_tag_key key;
 	struct oae_tag *tag;
 	unsigned int index;
+	u64 inc;
 	u8 gw[ETH_ALEN];
 	struct oae_way way;
 	struct rcu_head rcu;
@@ -51,7 +53,6 @@ struct oae_path_wish {
  *	not proven; zeros: it never was another one
  * @said: a set of those that were said to be lossy
  * @wish: what was said by hand
- * @pair: by which a SYNC finds the tag that names its two incarnations; NULL: there is none yet
  * @turn: which of the places where the peer was heard is tried first
  * @nplaces: number of addresses at which the peer is behind a gateway
  * @place: these, as it has told
@@ -62,7 +63,6 @@ struct oae_path_wish {
 struct oae_tag_paths {
 	struct oae_paths paths;
 	struct oae_alias *alias[OAE_PATHS_MAX];
-	struct oae_alias *pair;
 	u8 was[ETH_ALEN];
 	u8 said;
 	u8 turn;

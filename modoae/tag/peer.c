@@ -230,8 +230,10 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 	/* Nobody else knows both. */
 	is = mark.peer_inc && f->sync.inc == mark.peer_inc && f->sync.peer_inc == mark.inc;
 	if (!oae_path_claim(ps, &tag->link, f->sync.inc, f->sync.peer_inc)) {
+		/* The present incarnation is not another node, whether or not it has answered there. */
 		if (mark.peer_inc)
-			return path_ask(tag, ev, port, kid) < 0 ? -ENOENT : -EBUSY;
+			return path_ask(tag, ev, port, kid) < 0 && f->sync.inc != mark.peer_inc ?
+				       -ENOENT : -EBUSY;
 		oae_path_claimed(ps, f);
 		return oae_link_down(&tag->link) ? -ENOENT : -EBUSY;
 	}
@@ -535,10 +537,10 @@ struct oae_tag *oae_peer_tag_now(struct oae_port *port, u64 kid, bool more)
  * @f: the frame, parsed and verified; it names a cookie
  * @none: set to whether there was no link that it may be about
  *
- * A SYNC that names the incarnations of both ends of a link is about that, whoever takes paths
- * now, and whatever was heard: of its paths this end may have forgotten one that the peer uses.
- * (Else that makes a link of its own, which the peer takes for this end's next incarnation, and
- * drops what it holds.)
+ * A SYNC of the peer of a link is about that, whoever takes paths now, and whatever was heard: of
+ * its paths this end may have forgotten one that the peer uses, or the peer has a new address,
+ * from which it names no incarnation of this end yet. (Else that makes a link of its own, which
+ * the peer takes for this end's next incarnation, and drops what it holds.)
  *
  * Otherwise a peer behind a gateway is heard by no neighbour, so there its path has to be known;
  * and whoever takes no paths has a link for each pair of addresses.
@@ -553,8 +555,8 @@ int oae_peer_claim(struct oae_port *port, u64 kid, const struct oae_frame *f,
 {
 	struct oae_tag *tag = oae_path_tag(port, kid);
 
-	if (!tag && f->sync.peer_inc)
-		tag = oae_path_of_pair(port->node, f->sync.peer_inc, f->sync.inc);
+	if (!tag)
+		tag = oae_path_of_peer(port->node, f->sync.inc);
 	if (!tag && f->sync.caps & OAE_CAPS_PATHS && !(kid & OAE_KID_VIA))
 		tag = peer_link(port, kid);
 	*none = !tag;

@@ -467,6 +467,8 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	WARN_ON_ONCE(ev->a.overflow);
 
 	after = oae_link_state(&tag->link);
+	if (unlikely(after != ev->conn.before) && !tag->paths)
+		oae_alias_pair(tag);
 	for (i = 0; i < ev->a.nsends; i++) {
 		const struct oae_send *send = &ev->a.send[i];
 
@@ -589,6 +591,26 @@ static noinline bool run_by_path(struct oae_tag *tag, struct oae_run *ev,
 	return tag->paths && oae_path_before(tag, ev, skb, f, path);
 }
 
+/*
+ * A SYNC of the peer of another link, at one that has not met its peer: two addresses are one
+ * node's. It would take this one for the next incarnation of this end, and drop what it holds.
+ */
+static noinline bool run_of_another(struct oae_tag *tag, const struct oae_frame *f)
+{
+	const struct oae_tag *other;
+	struct oae_link_mark mark;
+
+	lockdep_assert_held(&tag->lock);
+	oae_link_mark(&tag->link, &mark);
+	if (mark.peer_inc || !f->sync.inc)
+		return false;
+	other = oae_path_of_peer(tag->node, f->sync.inc);
+	if (!other || other == tag)
+		return false;
+	oae_count(tag->node, OAE_S_ID_CONFLICT);
+	return true;
+}
+
 /* The event of a frame that its path lets in; what the link does not keep stays @ev's. */
 static void run_frame(struct oae_tag *tag, struct oae_run *ev, struct oae_frame *f)
 {
@@ -631,7 +653,9 @@ void oae_tag_rcv(struct oae_tag *tag, struct sk_buff *skb,
 	run_begin(tag, &ev);
 	ev.skb = skb;
 	ev.hdr_len = f->hdr_len;
-	if (likely(!tag->paths && !path) || run_by_path(tag, &ev, skb, f, path))
+	if (unlikely(oae_is_sync(f->opcode)) && run_of_another(tag, f))
+		;
+	else if (likely(!tag->paths && !path) || run_by_path(tag, &ev, skb, f, path))
 		run_frame(tag, &ev, f);
 	run_end(tag, &ev);
 	oae_xmit_spare(ev.skb);

@@ -13,6 +13,7 @@
 struct oae_held;		/* region.c */
 struct oae_verbs;		/* region.c */
 struct oae_region;		/* region.c */
+struct oae_alias;		/* path.h */
 struct oae_tag_paths;		/* path.h */
 struct vm_area_struct;
 struct oae_ring_link;		/* ring.h */
@@ -102,6 +103,7 @@ struct oae_tag {
 	struct oae_way way;
 	u32 nlost;			/* times that committed data may be lost */
 	struct oae_tag_paths *paths;	/* path.h; NULL: the own path is the only one */
+	struct oae_alias *pair;		/* alias.c: by this its peer's incarnation finds it */
 	struct oae_users *users;	/* NULL: there was none. Set once */
 	struct oae_port *doubt_at;	/* where it is listed as in doubt, or NULL */
 	struct list_head doubt_list;	/* doubt_at->doubt; under its doubt_lock */
@@ -551,6 +553,7 @@ void oae_region_close(struct oae_region *r, void (*ready)(struct list_head *tags
 /* alias.c: where paths lead */
 struct oae_tag *oae_path_find(struct oae_port *port, u64 kid, unsigned int *index);
 struct oae_tag *oae_path_proven(struct oae_port *port, u64 kid);
+struct oae_tag *oae_path_of_peer(struct oae_node *node, u64 peer_inc);
 struct oae_tag *oae_path_of_pair(struct oae_node *node, u64 inc, u64 peer_inc);
 int oae_path_rank(struct oae_tag *tag, const struct oae_port *port, const u8 *mac,
 		  enum oae_path_rank rank);

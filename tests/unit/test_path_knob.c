@@ -74,7 +74,8 @@ static int claimed(struct sim_end *e, unsigned int line, u8 peer, const struct o
 	sim_paths_begin(e);
 	if (!oae_path_claim(&pe->ps, &e->link, f->sync.inc, f->sync.peer_inc)) {
 		if (e->link.peer.inc)
-			return try_path(e, line, peer) < 0 ? -2 : -1;
+			return try_path(e, line, peer) < 0 && f->sync.inc != e->link.peer.inc ?
+				       -2 : -1;
 		oae_path_claimed(&pe->ps, f);
 		return e->link.down ? -2 : -1;
 	}
@@ -112,7 +113,7 @@ static bool admit(struct sim_end *e, unsigned int line, u8 peer, const struct oa
 			return true;
 		}
 		if (sim_path_of(e, line, peer) != OAE_PATHS_MAX ||
-		    (f->sync.inc == e->link.peer.inc && f->sync.peer_inc == e->link.inc) ||
+		    f->sync.inc == e->link.peer.inc ||
 		    (pe->knob > 1 && neighbours && f->sync.caps & OAE_CAPS_PATHS))
 			i = claimed(e, line, peer, f);
 		if (i >= 0) {
