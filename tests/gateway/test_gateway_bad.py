@@ -385,6 +385,26 @@ class Large(Scripted):
         wait_for(lambda: hits.count("node") == self.MANY, "the table to be freed")
 
 
+    def test_reads_again(self):
+        """Who keeps the file open, and begins anew, reads the table of now, and keeps no other one."""
+        hits = Hits(node="modoaeip:mactbl_free_node")
+        self.addCleanup(hits.end)
+        with self.g:
+            reader = open("/proc/thread-self/net/modoaeip/mactbl", "rb", buffering=0)
+        self.addCleanup(reader.close)
+        far, = self.remote(self.two, *self.new_macs())
+        reader.seek(0)
+        self.assertIn(far.encode(), reader.read(65536))
+        self.g.knob("shutdown", 1)
+        self.g.knob("shutdown", 0)
+        self.all_up()
+        near, = self.remote(self.two, *self.new_macs())
+        reader.seek(0)
+        text = reader.read(65536)
+        self.assertEqual((far.encode() in text, near.encode() in text), (False, True))
+        wait_for(lambda: hits.count("node") == 1, "the table of before to be freed")
+
+
 class Priority(Scripted):
     """
         AF_PACKET at host h       gateway g of zone 1       gateway of zone 2 by hand
