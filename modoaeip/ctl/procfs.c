@@ -135,6 +135,7 @@ static int procfs_zones_show(struct seq_file *m, void *unused)
  * resized meanwhile, the walk may show a node twice.
  */
 struct oaeip_mactbl_iter {
+	struct oaeip_gw *gw;		/* which closes the file before it goes */
 	struct oaeip_mactbl *tbl;	/* NULL: there was none */
 	struct rhashtable_iter walk;
 	loff_t pos;		/* position of the walk */
@@ -158,6 +159,17 @@ static void *procfs_mactbl_next(struct seq_file *m, void *v, loff_t *pos)
 	return procfs_mactbl_step(iter, rhashtable_walk_next(&iter->walk));
 }
 
+/* A walk begins, over this table; NULL: none does any more. */
+static void procfs_mactbl_begin(struct oaeip_mactbl_iter *iter, struct oaeip_mactbl *tbl)
+{
+	if (iter->tbl)
+		rhashtable_walk_exit(&iter->walk);
+	oaeip_mactbl_put(iter->tbl);
+	iter->tbl = tbl;
+	if (tbl)
+		rhashtable_walk_enter(&tbl->nodes, &iter->walk);
+}
+
 static void *procfs_mactbl_start(struct seq_file *m, loff_t *pos)
 	__acquires(RCU)
 {
@@ -165,6 +177,9 @@ static void *procfs_mactbl_start(struct seq_file *m, loff_t *pos)
 	void *v = SEQ_START_TOKEN;
 	loff_t at = 0;
 
+	/* Whoever keeps the file open, and reads again, wants to know how it is now. */
+	if (!*pos)
+		procfs_mactbl_begin(iter, oaeip_mactbl_get(iter->gw));
 	if (!iter->tbl) {
 		rcu_read_lock();
 		return *pos ? NULL : v;
@@ -173,9 +188,10 @@ static void *procfs_mactbl_start(struct seq_file *m, loff_t *pos)
 		rhashtable_walk_start(&iter->walk);
 		return procfs_mactbl_step(iter, rhashtable_walk_peek(&iter->walk));
 	}
-	/* The first read(), or a seek. */
-	rhashtable_walk_exit(&iter->walk);
-	rhashtable_walk_enter(&iter->tbl->nodes, &iter->walk);
+	if (*pos) {	/* a seek */
+		rhashtable_walk_exit(&iter->walk);
+		rhashtable_walk_enter(&iter->tbl->nodes, &iter->walk);
+	}
 	rhashtable_walk_start(&iter->walk);
 	while (at < *pos && v)
 		v = procfs_mactbl_next(m, v, &at);
@@ -231,15 +247,12 @@ static const struct seq_operations mactbl_seq_ops = {
 /* Whoever reads while the gateway begins anew goes on in the table of before. */
 static int procfs_mactbl_open(struct inode *inode, struct file *file)
 {
-	struct oaeip_gw *gw = oaeip_gw(proc_get_parent_data(inode));
 	struct oaeip_mactbl_iter *iter;
 
 	iter = __seq_open_private(file, &mactbl_seq_ops, sizeof(*iter));
 	if (!iter)
 		return -ENOMEM;
-	iter->tbl = oaeip_mactbl_get(gw);
-	if (iter->tbl)
-		rhashtable_walk_enter(&iter->tbl->nodes, &iter->walk);
+	iter->gw = oaeip_gw(proc_get_parent_data(inode));
 	return 0;
 }
 
@@ -248,9 +261,7 @@ static int procfs_mactbl_release(struct inode *inode, struct file *file)
 	struct seq_file *m = file->private_data;
 	struct oaeip_mactbl_iter *iter = m->private;
 
-	if (iter->tbl)
-		rhashtable_walk_exit(&iter->walk);
-	oaeip_mactbl_put(iter->tbl);
+	procfs_mactbl_begin(iter, NULL);
 	return seq_release_private(inode, file);
 }
 
