@@ -488,6 +488,22 @@ class BesideSegment(UdpTest):
             file.write(b"for the neighbour")
         self.assertEqual(self.b.read_one(), b"for the neighbour")
 
+    def test_configured(self):
+        """Nor does he take the place of a neighbour who is in `peers`, or is the `target`."""
+        peer = self.segment.mac_b
+        wait_for(lambda: peer in {row["mac"] for row in self.a.neighbours()}, "it to be heard")
+        wire = UdpWire(self.b, C, A)
+        self.addCleanup(wire.close)
+        self.a.knob("vci", 9)
+        self.addCleanup(self.a.knob, "vci", 0)
+        for vc, knob in ((5, "peers"), (6, "target")):
+            with self.subTest(knob):
+                self.a.knob(knob, peer)
+                self.addCleanup(self.a.knob, knob, "")
+                Peer(wire, self.cable.mac_a, vc=vc, mac=peer).open()
+                with OaeFile.to(self.a, peer, vc=vc) as file:
+                    self.assertEqual(file.status().port, "wa")
+
     def test_waiting(self):
         """A link that the neighbour does not answer yet does not go to him who asks in that name."""
         peer = self.segment.mac_b
