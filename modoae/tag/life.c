@@ -169,6 +169,24 @@ bool oae_tag_met(struct oae_tag *tag)
 }
 
 /**
+ * oae_tag_by_peer() - has the peer opened a tag's link?
+ * @tag: the tag
+ *
+ * Context: any but hard interrupts; takes tag->lock.
+ *
+ * Return: true if so, whoever uses it now.
+ */
+bool oae_tag_by_peer(struct oae_tag *tag)
+{
+	bool by_peer;
+
+	oae_tag_lock(tag);
+	by_peer = tag->by_peer;
+	oae_tag_unlock(tag);
+	return by_peer;
+}
+
+/**
  * oae_tag_close() - begin to close a tag's link (protocol 4.7)
  * @tag: the tag
  *

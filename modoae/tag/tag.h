@@ -458,6 +458,7 @@ void oae_tag_accept(struct oae_tag *tag, const struct oae_frame *sync);
 int oae_tag_want(struct oae_tag *tag);
 void oae_tag_unwant(struct oae_tag *tag, bool close);
 bool oae_tag_met(struct oae_tag *tag);
+bool oae_tag_by_peer(struct oae_tag *tag);
 void oae_tag_close(struct oae_tag *tag);
 void oae_tag_kill(struct oae_tag *tag, long err);
 void oae_tag_drop_unread(struct oae_tag *tag);
