@@ -191,6 +191,7 @@ struct oae_node {
 	struct rhashtable tags;
 	struct rhashtable aliases;	/* tag/alias.c: paths that are not a tag's own; made late */
 	atomic_t naliases;
+	struct rhashtable peers;	/* the same: tags by their peers' incarnations */
 	atomic64_t retired;		/* tags that have left the table */
 	enum hrtimer_restart (*tag_timer)(struct hrtimer *timer);
 	void (*tag_free)(struct oae_tag *tag);

@@ -21,7 +21,7 @@ static enum resolve_claim resolve_claim(struct oae_port *port, u8 vc, const u8 *
 	struct oae_tag *tag = oae_path_proven(port, oae_kid(vc, mac));
 
 	*silent = port->udp ? oae_udp_silent(port, mac) : oae_neigh_silent(port->node, port, mac);
-	/* He can open a link in that name, too (protocol 4.15), be it one of `peers` or the target. */
+	/* He can open a link in that name, too (protocol 4.15), be it in `peers` or not. */
 	if (port->udp && !oae_udp_configured(port, mac) && (!tag || oae_tag_by_peer(tag)))
 		return tag || *silent != U32_MAX ? RESOLVE_SAID : RESOLVE_FIRST;
 	if (tag && !oae_link_down(&tag->link))

@@ -5,8 +5,8 @@
  *
  * A tag is found by its own port and its peer's address. For each other path there is an
  * alias in a table of its own, in which a frame is looked up for which there is no tag.
- * One more is for the incarnations of the two ends: the other end may know a path that this
- * one has forgotten. A link without such a path has none of this.
+ * A link without such a path has none. One more table has the tags by the incarnations of
+ * their peers: a peer may know a path that this end has forgotten, or have a new address.
  *
  * An alias is in the table as long as its tag is not dead and its port not removed.
  * Readers of the table are in an RCU read-side section: alias and tag are freed after
@@ -23,6 +23,13 @@ static const struct rhashtable_params alias_params = {
 	.head_offset = offsetof(struct oae_alias, hash),
 	.key_offset = offsetof(struct oae_alias, key),
 	.key_len = ALIAS_KEY_LEN,
+	.automatic_shrinking = true,
+};
+
+static const struct rhashtable_params peer_params = {
+	.head_offset = offsetof(struct oae_tag, met.hash),
+	.key_offset = offsetof(struct oae_tag, met.peer_inc),
+	.key_len = sizeof(u64),
 	.automatic_shrinking = true,
 };
 
@@ -102,17 +109,8 @@ static void alias_free(struct rcu_head *rcu)
 {
 	struct oae_alias *alias = container_of(rcu, struct oae_alias, rcu);
 
-	if (alias->key.port)
-		oae_port_put(alias->key.port);
+	oae_port_put(alias->key.port);
 	kfree(alias);
-}
-
-static struct oae_alias *alias_of_peer(struct oae_node *node, u64 peer_inc)
-{
-	/* No path has this key: there is no port. */
-	struct oae_tag_key key = { .kid = peer_inc };
-
-	return rhashtable_lookup(&node->aliases, &key, alias_params);
 }
 
 /**
@@ -127,9 +125,7 @@ static struct oae_alias *alias_of_peer(struct oae_node *node, u64 peer_inc)
  */
 struct oae_tag *oae_path_of_peer(struct oae_node *node, u64 peer_inc)
 {
-	struct oae_alias *alias = alias_of_peer(node, peer_inc);
-
-	return alias ? alias->tag : NULL;
+	return rhashtable_lookup(&node->peers, &peer_inc, peer_params);
 }
 
 /**
@@ -144,57 +140,40 @@ struct oae_tag *oae_path_of_peer(struct oae_node *node, u64 peer_inc)
  */
 struct oae_tag *oae_path_of_pair(struct oae_node *node, u64 inc, u64 peer_inc)
 {
-	struct oae_alias *alias = alias_of_peer(node, peer_inc);
+	struct oae_tag *tag = oae_path_of_peer(node, peer_inc);
 
-	return alias && alias->inc == inc ? alias->tag : NULL;
-}
-
-static void alias_pair_del(struct oae_tag *tag)
-{
-	struct oae_alias *pair = tag->pair;
-
-	if (!pair)
-		return;
-	tag->pair = NULL;
-	rhashtable_remove_fast(&tag->node->aliases, &pair->hash, alias_params);
-	call_rcu(&pair->rcu, alias_free);
+	return tag && READ_ONCE(tag->met.inc) == inc ? tag : NULL;
 }
 
 /*
- * An event is over: have the tag be found by the incarnations of its link. The peer may come from
- * an address that nobody knows, whether or not the link has another path.
+ * An event is over: have the tag be found by the incarnation of its peer, which may come from an
+ * address that nobody knows, whether or not the link has another path.
  */
-void oae_alias_pair(struct oae_tag *tag)
+void oae_path_met(struct oae_tag *tag)
 {
 	struct oae_link_mark mark;
-	struct oae_alias *pair;
 	int err;
 
 	lockdep_assert_held(&tag->lock);
 	oae_link_mark(&tag->link, &mark);
-	if (likely(tag->pair && tag->pair->key.kid == mark.peer_inc && tag->pair->inc == mark.inc))
-		return;
-	alias_pair_del(tag);
-	if (tag->dead || oae_link_closed(&tag->link) || !mark.peer_inc ||
+	if (tag->dead || oae_link_closed(&tag->link) ||
 	    (!tag->paths && !oae_link_knows_paths(&tag->link)))
+		mark.peer_inc = 0;
+	WRITE_ONCE(tag->met.inc, mark.inc);
+	if (likely(tag->met.peer_inc == mark.peer_inc))
 		return;
-	pair = kzalloc(sizeof(*pair), GFP_ATOMIC | __GFP_NOWARN);
-	if (!pair) {
-		oae_count(tag->node, OAE_S_NO_MEMORY);
+	if (tag->met.peer_inc)
+		rhashtable_remove_fast(&tag->node->peers, &tag->met.hash, peer_params);
+	tag->met.peer_inc = mark.peer_inc;
+	if (!mark.peer_inc)
 		return;
-	}
-	pair->key.kid = mark.peer_inc;
-	pair->inc = mark.inc;
-	pair->tag = tag;
-	err = rhashtable_lookup_insert_fast(&tag->node->aliases, &pair->hash, alias_params);
-	if (!err) {
-		tag->pair = pair;
+	err = rhashtable_lookup_insert_fast(&tag->node->peers, &tag->met.hash, peer_params);
+	if (!err)
 		return;
-	}
 	/* A later event tries again. The link that has it may be about to go. */
+	tag->met.peer_inc = 0;
 	if (err != -EEXIST)
 		oae_count(tag->node, OAE_S_NO_MEMORY);
-	kfree(pair);
 }
 
 /* Take an alias out of the table that its tag has no more. */
@@ -460,7 +439,7 @@ void oae_path_leave(struct oae_tag *tag)
 
 	lockdep_assert_held(&tag->lock);
 	tag->peer_id = 0;
-	alias_pair_del(tag);
+	oae_path_met(tag);
 	for (i = OAE_PATH_OWN + 1; tag->paths && i < OAE_PATHS_MAX; i++)
 		oae_alias_del(tag, i);
 }
@@ -585,7 +564,7 @@ bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v)
 }
 
 /**
- * oae_aliases_make() - make a node's table of paths, if there is none
+ * oae_aliases_make() - make a node's tables of paths and of peers, if there are none
  * @node: the node, which is about to have a port
  *
  * Context: process, may sleep; under node->dev_lock.
@@ -594,12 +573,18 @@ bool oae_path_show(struct oae_tag *tag, unsigned int i, struct oae_path_view *v)
  */
 int oae_aliases_make(struct oae_node *node)
 {
+	int err = 0;
+
 	lockdep_assert_held(&node->dev_lock);
-	return node->aliases.tbl ? 0 : rhashtable_init(&node->aliases, &alias_params);
+	if (!node->aliases.tbl)
+		err = rhashtable_init(&node->aliases, &alias_params);
+	if (!err && !node->peers.tbl)
+		err = rhashtable_init(&node->peers, &peer_params);
+	return err;
 }
 
 /**
- * oae_aliases_exit() - free a node's table of paths
+ * oae_aliases_exit() - free a node's tables of paths and of peers
  * @node: the node, which has no tag any more
  *
  * Context: process, may sleep.
@@ -609,4 +594,6 @@ void oae_aliases_exit(struct oae_node *node)
 	WARN_ON(atomic_read(&node->naliases));
 	if (node->aliases.tbl)
 		rhashtable_destroy(&node->aliases);
+	if (node->peers.tbl)
+		rhashtable_destroy(&node->peers);
 }

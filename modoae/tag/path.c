@@ -224,7 +224,7 @@ void oae_path_end(struct oae_tag *tag, struct oae_run *ev)
 		return;
 	}
 	ps = &tag->paths->paths;
-	oae_alias_pair(tag);
+	oae_path_met(tag);
 	if (unlikely(ps->path[OAE_PATH_OWN].via != tag->way.via))
 		oae_tag_path_own(tag);
 	oae_conn_end(&ev->conn);

@@ -11,10 +11,9 @@
 /**
  * struct oae_alias - a path that is not the tag's own, in node->aliases
  * @hash: there
- * @key: port and address that its frames come by; tag->pair: the peer's incarnation
+ * @key: port and address that its frames come by
  * @tag: the tag
  * @index: of the path
- * @inc: tag->pair: this end's incarnation
  * @gw: the gateway that its frames go through, if @key has OAE_KID_VIA
  * @way: what it carries is of this generation of the port's gateway, and what that has said
  *	ABOUT it
@@ -25,7 +24,6 @@ struct oae_alias {
 	struct oae_tag_key key;
 	struct oae_tag *tag;
 	unsigned int index;
-	u64 inc;
 	u8 gw[ETH_ALEN];
 	struct oae_way way;
 	struct rcu_head rcu;
@@ -117,7 +115,7 @@ static inline bool oae_path_port_usable(const struct oae_port *port)
 enum oae_alias_why { OAE_ALIAS_SAID, OAE_ALIAS_HEARD, OAE_ALIAS_USED };
 
 /* alias.c: where paths lead */
-void oae_alias_pair(struct oae_tag *tag);
+void oae_path_met(struct oae_tag *tag);
 void oae_alias_free_later(struct oae_node *node, struct oae_alias *alias);
 void oae_alias_del(struct oae_tag *tag, unsigned int i);
 int oae_alias_add(struct oae_tag *tag, struct oae_port *port, u64 kid, enum oae_alias_why why);

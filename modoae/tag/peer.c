@@ -230,7 +230,7 @@ static int path_claimed(struct oae_tag *tag, struct oae_run *ev, struct oae_port
 	/* Nobody else knows both. */
 	is = mark.peer_inc && f->sync.inc == mark.peer_inc && f->sync.peer_inc == mark.inc;
 	if (!oae_path_claim(ps, &tag->link, f->sync.inc, f->sync.peer_inc)) {
-		/* The present incarnation is not another node, whether or not it has answered there. */
+		/* The present incarnation is no other node, even if it has not answered there. */
 		if (mark.peer_inc)
 			return path_ask(tag, ev, port, kid) < 0 && f->sync.inc != mark.peer_inc ?
 				       -ENOENT : -EBUSY;

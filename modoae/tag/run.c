@@ -468,7 +468,7 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 
 	after = oae_link_state(&tag->link);
 	if (unlikely(after != ev->conn.before) && !tag->paths)
-		oae_alias_pair(tag);
+		oae_path_met(tag);
 	for (i = 0; i < ev->a.nsends; i++) {
 		const struct oae_send *send = &ev->a.send[i];
 

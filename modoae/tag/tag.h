@@ -13,7 +13,6 @@
 struct oae_held;		/* region.c */
 struct oae_verbs;		/* region.c */
 struct oae_region;		/* region.c */
-struct oae_alias;		/* path.h */
 struct oae_tag_paths;		/* path.h */
 struct vm_area_struct;
 struct oae_ring_link;		/* ring.h */
@@ -32,6 +31,18 @@ struct oae_users;
 struct oae_tag_key {
 	u64 kid;			/* vc << 56 | peer MAC; of an alias, OAE_KID_VIA */
 	struct oae_port *port;
+};
+
+/**
+ * struct oae_met - by which a SYNC finds a tag that comes from nowhere known: node->peers
+ * @hash: there
+ * @peer_inc: incarnation of the link's peer; 0: it is not there
+ * @inc: incarnation of this end
+ */
+struct oae_met {
+	struct rhash_head hash;
+	u64 peer_inc;
+	u64 inc;
 };
 
 /**
@@ -103,7 +114,7 @@ struct oae_tag {
 	struct oae_way way;
 	u32 nlost;			/* times that committed data may be lost */
 	struct oae_tag_paths *paths;	/* path.h; NULL: the own path is the only one */
-	struct oae_alias *pair;		/* alias.c: by this its peer's incarnation finds it */
+	struct oae_met met;		/* alias.c */
 	struct oae_users *users;	/* NULL: there was none. Set once */
 	struct oae_port *doubt_at;	/* where it is listed as in doubt, or NULL */
 	struct list_head doubt_list;	/* doubt_at->doubt; under its doubt_lock */
