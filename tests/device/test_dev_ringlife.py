@@ -4,6 +4,7 @@
 import errno
 import mmap
 import random
+import re
 import select
 from pathlib import Path
 
@@ -220,6 +221,40 @@ class Bounds(RingLinks):
         rings = server.setup.tx_size + server.setup.rx_size
         pages = -(-len(data) // mmap.PAGESIZE) * mmap.PAGESIZE
         self.assertLessEqual(taken * pages, rings + pages)
+
+
+    @staticmethod
+    def free():
+        """Bytes that the machine has free."""
+        found = re.search(r"^MemFree: +(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.M)
+        return int(found[1]) * 1024
+
+    def test_shared_pages(self):
+        """Nor do pages of which a short one that waits keeps each, beside others that have ended."""
+        file = self.file(self.b)
+        file.set_options(queue=65536)
+        server = RawRing(file, tx=1 << 21, rx=1 << 21)
+        self.addCleanup(server.close)
+        client, _, _ = self.link(server)
+        client.write(bytes(mmap.PAGESIZE))
+        wait_for(lambda: server.word(ring.FILLED_TO), "it to be filled in")
+        handle, nobody = Closing.stuck(self, server), 12345
+        for _ in range(16000):
+            server.put(b"x", handle)
+            # They fill the page, and end at once.
+            for length in (mmap.PAGESIZE // 2, mmap.PAGESIZE // 2 - 64):
+                server.forward(ring.HEAD.size, length, nobody)
+        self.freed()
+        before = self.free()
+        server.publish()
+
+        def stands():
+            before = server.word(ring.TAKEN_TO)
+            server.bell()
+            return before and server.word(ring.TAKEN_TO) == before
+        wait_for(stands, "no more to be taken", 60)
+        rings = server.setup.tx_size + server.setup.rx_size
+        self.assertLess(before - self.free(), 2 * rings)
 
 
 class Packs(RingLinks):
