@@ -319,7 +319,7 @@ struct oae_pool {
  * @ended: the outcome is known
  * @tell: wake the file's pollers
  * @ring: the ring that it is of, or NULL; @id is its position then, and @room the bytes that
- *	it takes there
+ *	it takes there, and those behind it that have ended
  * @ring_link: its link on @ring, a reference; or NULL
  * @ring_n: chunks of @ring in it: 1, or those of a pack
  * @ring_forward: of a pack: bit i: chunk i is forwarded
@@ -564,6 +564,7 @@ void oae_pool_exit(struct oae_pool *pool);
 struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp);
 struct oae_msg *oae_msg_alloc_pack(enum oae_kind kind, unsigned int len);
 size_t oae_msg_memory(const struct oae_msg *msg);
+const struct page *oae_msg_shared(const struct oae_msg *msg);
 void oae_msg_get(struct oae_msg *msg);
 void oae_msg_put(struct oae_msg *msg);
 void oae_msg_slice(struct oae_msg *msg, unsigned int slice_max);

@@ -116,12 +116,12 @@ static bool msg_add_piece(struct oae_msg *msg, struct oae_pool *pool,
 }
 
 /**
- * oae_msg_memory() - how much memory does a message take?
+ * oae_msg_memory() - how much memory does a message of oae_msg_alloc() take by itself?
  * @msg: the message
  *
  * Context: any.
  *
- * Return: bytes, with what its pieces leave free of their pages.
+ * Return: bytes, with what its pieces leave free of their pages, and without oae_msg_shared().
  */
 size_t oae_msg_memory(const struct oae_msg *msg)
 {
@@ -130,10 +130,25 @@ size_t oae_msg_memory(const struct oae_msg *msg)
 
 	for (i = 0; i < msg->npieces; i++) {
 		len = msg->piece[i].bv_len;
-		size += len > OAE_PIECE / 2 ? PAGE_SIZE << get_order(len) :
-					      ALIGN(len, SMP_CACHE_BYTES);
+		if (len > OAE_PIECE / 2)
+			size += PAGE_SIZE << get_order(len);
 	}
 	return size;
+}
+
+/**
+ * oae_msg_shared() - the page that a message of oae_msg_alloc() shares with others of its pool
+ * @msg: the message
+ *
+ * Context: any.
+ *
+ * Return: the page of its last piece; NULL: it has that for itself.
+ */
+const struct page *oae_msg_shared(const struct oae_msg *msg)
+{
+	const struct bio_vec *last = &msg->piece[msg->npieces - 1];
+
+	return last->bv_len > OAE_PIECE / 2 ? NULL : last->bv_page;
 }
 
 static void msg_drop_pieces(struct oae_msg *msg)
@@ -176,7 +191,7 @@ static bool msg_fill_pieces(struct oae_msg *msg, struct oae_pool *pool, gfp_t gf
  *
  * The caller fills msg->piece[], then calls oae_msg_slice().
  *
- * Context: process, may sleep; takes pool->lock.
+ * Context: any but hard interrupts, may sleep if @gfp says so; takes pool->lock.
  *
  * Return: the message with one reference; NULL if there is no memory.
  */

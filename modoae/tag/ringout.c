@@ -187,12 +187,34 @@ void oae_ring_deliver(struct oae_ring_link *link)
 	rcu_read_unlock_bh();
 }
 
-/* What is out takes so much more memory, or less. */
+/* The page that what is out shares with those beside it, or NULL. */
+static const struct page *out_page(const struct oae_rings *r, const struct list_head *at)
+{
+	return at == &r->out ? NULL :
+	       oae_msg_shared(oae_txn_msg(list_entry(at, struct oae_txn, list)));
+}
+
+/*
+ * How many more pages are shared with this one than without it? A page is of messages that are
+ * in a row, as they were taken: it is kept as long as one of them is out.
+ */
+static int out_pages(const struct oae_rings *r, const struct list_head *at)
+{
+	const struct page *page = out_page(r, at);
+	const struct page *before = out_page(r, at->prev), *behind = out_page(r, at->next);
+
+	return !!page - (page && page == before) - (page && page == behind) +
+	       (before && before == behind);
+}
+
+/* A message that is on the list takes so much memory: from now on, or no more. */
 static void out_count(struct oae_rings *r, const struct oae_msg *msg, int n)
 {
+	long memory = oae_msg_memory(msg) + out_pages(r, &msg->txn.list) * (long)PAGE_SIZE;
+
 	lockdep_assert_held(&r->out_lock);
 	oae_add(&r->nbytes, n * (long)msg->post.len);
-	oae_add(&r->memory, n * (long)oae_msg_memory(msg));
+	oae_add(&r->memory, n * memory);
 }
 
 /* @msg is taken: it is on the list until it has ended. The reference to the link is its own. */
@@ -222,41 +244,21 @@ void oae_ring_out(struct oae_rings *r, struct oae_ring_link *link, struct oae_ms
 	spin_unlock(&r->out_lock);
 }
 
-/* The neighbour of a transaction that is out, if that has ended; else NULL. */
-static struct oae_txn *out_ended(struct oae_rings *r, struct list_head *at)
-{
-	struct oae_txn *txn = list_entry(at, struct oae_txn, list);
-
-	return at != &r->out && txn->ended ? txn : NULL;
-}
-
 /*
- * A transaction has ended. It goes if it is the first, or else stands for those beside it that
- * have ended as well: so no end takes long, however many wait for one that does not. What goes
- * is to be freed by @gone.
+ * A transaction has ended, and goes. The position moves if it was the first; else the one before
+ * it stands for its chunks, too: so no end takes long, however many wait for one that does not.
  */
-static void out_end(struct oae_rings *r, struct oae_txn *txn, struct list_head *gone)
+static void out_end(struct oae_rings *r, struct oae_txn *txn)
 {
-	struct oae_txn *other;
-
 	lockdep_assert_held(&r->out_lock);
-	txn->ended = true;
 	oae_add(&r->nout, -(u32)txn->ring_n);
 	out_count(r, oae_txn_msg(txn), -1);
-	other = out_ended(r, txn->list.prev);
-	if (other) {
-		other->room += txn->room;
-		list_move_tail(&txn->list, gone);
-		txn = other;
-	}
-	other = out_ended(r, txn->list.next);
-	if (other) {
-		txn->room += other->room;
-		list_move_tail(&other->list, gone);
-	}
-	if (!list_is_first(&txn->list, &r->out))
+	if (!list_is_first(&txn->list, &r->out)) {
+		list_prev_entry(txn, list)->room += txn->room;
+		list_del_init(&txn->list);
 		return;
-	list_move_tail(&txn->list, gone);
+	}
+	list_del_init(&txn->list);
 	WRITE_ONCE(r->ended, txn->id + txn->room);
 	/* Outcomes before the position. */
 	oae_pos_store_release(&r->kernel->ended, r->ended);
@@ -295,20 +297,15 @@ static void out_tell(struct oae_rings *r, const struct oae_msg *msg)
 struct oae_rings *oae_ring_ended(struct oae_msg *msg)
 {
 	struct oae_rings *r = msg->txn.ring;
-	struct oae_txn *txn, *next;
-	LIST_HEAD(gone);
 
 	spin_lock(&r->out_lock);
 	out_tell(r, msg);
 	oae_ring_untime(r, &msg->txn);
-	out_end(r, &msg->txn, &gone);
+	out_end(r, &msg->txn);
 	spin_unlock(&r->out_lock);
-	list_for_each_entry_safe(txn, next, &gone, list) {
-		INIT_LIST_HEAD(&txn->list);
-		if (txn->ring_link)
-			oae_ring_link_put(txn->ring_link);
-		oae_msg_put(oae_txn_msg(txn));
-	}
+	if (msg->txn.ring_link)
+		oae_ring_link_put(msg->txn.ring_link);
+	oae_msg_put(msg);
 	return r;
 }
 
@@ -326,12 +323,12 @@ void oae_ring_took(struct oae_rings *r)
 /* A message of a pack that is dissolved. */
 static struct oae_msg *out_member(const struct oae_msg *pack, const u8 *from, u16 len)
 {
-	struct oae_msg *msg = oae_msg_alloc_pack(OAE_MESSAGE, len);
+	struct oae_msg *msg = oae_msg_alloc(&pack->txn.ring->pool, len,
+					    GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!msg)
 		return NULL;
 	memcpy(oae_msg_data(msg), from, len);
-	timerqueue_init(&msg->txn.due);
 	msg->txn.due.expires = pack->txn.due.expires;
 	msg->txn.ring = pack->txn.ring;
 	msg->txn.ring_link = pack->txn.ring_link;
@@ -366,9 +363,11 @@ static bool out_members(const struct oae_msg *pack, struct list_head *to)
 /* In the place of a pack that is out are its messages. */
 static void out_replace(struct oae_rings *r, struct oae_msg *pack, struct list_head *msgs)
 {
-	struct oae_msg *msg;
+	struct oae_msg *msg = list_last_entry(msgs, struct oae_msg, list);
 
 	spin_lock(&r->out_lock);
+	/* With those behind the pack that have ended meanwhile. */
+	msg->txn.room = pack->txn.id + pack->txn.room - msg->txn.id;
 	out_count(r, pack, -1);
 	list_for_each_entry(msg, msgs, list) {
 		refcount_inc(&msg->txn.ring_link->ref);

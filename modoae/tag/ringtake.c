@@ -89,7 +89,7 @@ static struct oae_msg *take_message(struct oae_rings *r, const struct oae_taken 
 /* A pack of the first @n chunks of the batch, with @len bytes. */
 static struct oae_msg *take_pack(struct oae_rings *r, unsigned int n, u32 len)
 {
-	struct oae_msg *pack = oae_msg_alloc_pack(OAE_PACK, len);
+	struct oae_msg *pack = oae_msg_alloc(&r->pool, len, GFP_ATOMIC | __GFP_NOWARN);
 	const struct oae_taken *t = r->batch;
 	unsigned int i;
 	u8 *head, *at;
@@ -107,7 +107,8 @@ static struct oae_msg *take_pack(struct oae_rings *r, unsigned int n, u32 len)
 		if (t->head.flags & OAE_CHUNK_FORWARD)
 			pack->txn.ring_forward |= BIT_ULL(i);
 	}
-	timerqueue_init(&pack->txn.due);
+	INIT_LIST_HEAD(&pack->members);
+	pack->post.kind = OAE_PACK;
 	pack->txn.ring_n = n;
 	oae_msg_slice(pack, len);
 	return pack;
@@ -310,7 +311,7 @@ static struct oae_msg *take_next_out(struct oae_rings *r, u64 from)
 
 	spin_lock_bh(&r->out_lock);
 	list_for_each_entry(txn, &r->out, list) {
-		if (txn->id < from || txn->ended)
+		if (txn->id < from)
 			continue;
 		msg = oae_txn_msg(txn);
 		oae_msg_get(msg);

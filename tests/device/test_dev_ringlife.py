@@ -229,20 +229,19 @@ class Bounds(RingLinks):
         found = re.search(r"^MemFree: +(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.M)
         return int(found[1]) * 1024
 
-    def test_shared_pages(self):
-        """Nor do pages of which a short one that waits keeps each, beside others that have ended."""
+    def between(self, count, *lengths):
+        """Short ones wait, so many; between them others of these lengths end at once."""
         file = self.file(self.b)
         file.set_options(queue=65536)
         server = RawRing(file, tx=1 << 21, rx=1 << 21)
         self.addCleanup(server.close)
         client, _, _ = self.link(server)
-        client.write(bytes(mmap.PAGESIZE))
+        client.write(bytes(max(lengths)))
         wait_for(lambda: server.word(ring.FILLED_TO), "it to be filled in")
         handle, nobody = Closing.stuck(self, server), 12345
-        for _ in range(16000):
+        for _ in range(count):
             server.put(b"x", handle)
-            # They fill the page, and end at once.
-            for length in (mmap.PAGESIZE // 2, mmap.PAGESIZE // 2 - 64):
+            for length in lengths:
                 server.forward(ring.HEAD.size, length, nobody)
         self.freed()
         before = self.free()
@@ -255,6 +254,14 @@ class Bounds(RingLinks):
         wait_for(stands, "no more to be taken", 60)
         rings = server.setup.tx_size + server.setup.rx_size
         self.assertLess(before - self.free(), 2 * rings)
+
+    def test_shared_pages(self):
+        """Nor do pages of which a short one that waits keeps each, beside others that have filled it."""
+        self.between(16000, mmap.PAGESIZE // 2, mmap.PAGESIZE // 2 - 64)
+
+    def test_ended(self):
+        """Nor do long ones that have ended between short ones that wait."""
+        self.between(1000, 60000)
 
 
 class Packs(RingLinks):
