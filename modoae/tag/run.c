@@ -467,7 +467,7 @@ static void run_end(struct oae_tag *tag, struct oae_run *ev)
 	WARN_ON_ONCE(ev->a.overflow);
 
 	after = oae_link_state(&tag->link);
-	if (unlikely(after != ev->conn.before) && !tag->paths)
+	if (unlikely(after != OAE_OPEN || ev->conn.before != OAE_OPEN) && !tag->paths)
 		oae_path_met(tag);
 	for (i = 0; i < ev->a.nsends; i++) {
 		const struct oae_send *send = &ev->a.send[i];
