@@ -220,46 +220,31 @@ debug-leaks:
 debug-life-storm:
 	@tools/stage $@ $(IN_DEBUG) -- env TIME=$(or $(TIME),180) SEED=$(SEED) tests/guest/run test_life_storm
 
-# Of `make test-races`: the same in the race kernel, all that comes and goes, and that it notices.
+# Of `make test-races` and `make test-rt`: the same in the kernels of tools/testkernel, all that comes
+# and goes, and that they notice; strangers at full rate.
 RACE_STAGES := races-regress races-gateway races-device races-life-storm races-instruments
-IN_KERNEL = KERNEL=$$(tools/testkernel $1 --release) tools/stage $@ tools/vm run --time-limit 5400 --env OAE_SLOW=4 \
-	--env OAE_MODULE=$(CURDIR)/build/$1/modoae/modoae.ko \
-	--env OAEIP_MODULE=$(CURDIR)/build/$1/modoaeip/modoaeip.ko
-IN_RACES = $(call IN_KERNEL,races)
+RT_STAGES := rt-regress rt-gateway rt-device rt-life-storm rt-storm rt-instruments
+IN_KERNEL = KERNEL=$$(tools/testkernel $* --release) tools/stage $@ tools/vm run --time-limit 5400 --env OAE_SLOW=4 \
+	--env OAE_MODULE=$(CURDIR)/build/$*/modoae/modoae.ko \
+	--env OAEIP_MODULE=$(CURDIR)/build/$*/modoaeip/modoaeip.ko
 
 test-races:
 	@$(STAGES_OF) $(RACE_STAGES)
-
-races-instruments:
-	@tools/stage $@ tests/instruments/run races
-races-regress:
-	@$(IN_RACES) -- env FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
-races-gateway:
-	@$(IN_RACES) -- tests/guest/run $(GATEWAY_TESTS)
-races-device:
-	@$(IN_RACES) -- env TIME=20 tests/guest/run $(DEV_TESTS)
-races-life-storm:
-	@$(IN_RACES) -- env TIME=60 tests/guest/run test_life_storm
-
-# Of `make test-rt`: the same in the kernel with PREEMPT_RT, and strangers at full rate.
-RT_STAGES := rt-regress rt-gateway rt-device rt-life-storm rt-storm rt-instruments
-IN_RT = $(call IN_KERNEL,rt)
-
 test-rt:
 	@$(STAGES_OF) $(RT_STAGES)
 
-rt-instruments:
-	@tools/stage $@ tests/instruments/run rt
-rt-regress:
-	@$(IN_RT) -- env FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
-rt-gateway:
-	@$(IN_RT) -- tests/guest/run $(GATEWAY_TESTS)
-rt-device:
-	@$(IN_RT) -- env TIME=20 tests/guest/run $(DEV_TESTS)
-rt-life-storm:
-	@$(IN_RT) -- env TIME=60 tests/guest/run test_life_storm
-rt-storm:
-	@$(IN_RT) -- tests/storm/run
+races-instruments rt-instruments: %-instruments:
+	@tools/stage $@ tests/instruments/run $*
+races-regress rt-regress: %-regress:
+	@$(IN_KERNEL) -- env FAULT_MESSAGES=20000 tests/guest/run $(LINK_TESTS)
+races-gateway rt-gateway: %-gateway:
+	@$(IN_KERNEL) -- tests/guest/run $(GATEWAY_TESTS)
+races-device rt-device: %-device:
+	@$(IN_KERNEL) -- env TIME=20 tests/guest/run $(DEV_TESTS)
+races-life-storm rt-life-storm: %-life-storm:
+	@$(IN_KERNEL) -- env TIME=60 tests/guest/run test_life_storm
+rt-storm: %-storm:
+	@$(IN_KERNEL) -- tests/storm/run
 
 # Of `make starve`: a guest for each module, and the list of its sites.
 

@@ -160,6 +160,7 @@ void oae_path_met(struct oae_tag *tag)
 	    (!tag->paths && !oae_link_knows_paths(&tag->link)))
 		mark.peer_inc = 0;
 	WRITE_ONCE(tag->met.inc, mark.inc);
+	WRITE_ONCE(tag->forlorn, oae_link_down(&tag->link) && !oae_link_in_doubt(&tag->link));
 	if (likely(tag->met.peer_inc == mark.peer_inc))
 		return;
 	if (tag->met.peer_inc)

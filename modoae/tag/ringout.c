@@ -364,20 +364,22 @@ static bool out_members(const struct oae_msg *pack, struct list_head *to)
 static void out_replace(struct oae_rings *r, struct oae_msg *pack, struct list_head *msgs)
 {
 	struct oae_msg *msg = list_last_entry(msgs, struct oae_msg, list);
+	struct list_head *behind;
 
 	spin_lock(&r->out_lock);
 	/* With those behind the pack that have ended meanwhile. */
 	msg->txn.room = pack->txn.id + pack->txn.room - msg->txn.id;
 	out_count(r, pack, -1);
+	behind = pack->txn.list.next;
+	list_del_init(&pack->txn.list);
 	list_for_each_entry(msg, msgs, list) {
 		refcount_inc(&msg->txn.ring_link->ref);
 		oae_msg_get(msg);
-		list_add_tail(&msg->txn.list, &pack->txn.list);
+		list_add_tail(&msg->txn.list, behind);
 		out_count(r, msg, 1);
 		if (timerqueue_node_queued(&pack->txn.due))
 			timerqueue_add(&r->due, &msg->txn.due);
 	}
-	list_del_init(&pack->txn.list);
 	oae_ring_untime(r, &pack->txn);
 	spin_unlock(&r->out_lock);
 	oae_ring_link_put(pack->txn.ring_link);

@@ -593,7 +593,8 @@ static noinline bool run_by_path(struct oae_tag *tag, struct oae_run *ev,
 
 /*
  * A SYNC of the peer of another link, at one that has not met its peer: two addresses are one
- * node's. It would take this one for the next incarnation of this end, and drop what it holds.
+ * node's. It would take this one for the next incarnation of this end, and drop what it holds. If
+ * that link is down, and loses nothing, the peer may have no other way to this end.
  */
 static noinline bool run_of_another(struct oae_tag *tag, const struct oae_frame *f)
 {
@@ -605,7 +606,7 @@ static noinline bool run_of_another(struct oae_tag *tag, const struct oae_frame 
 	if (mark.peer_inc || !f->sync.inc)
 		return false;
 	other = oae_path_of_peer(tag->node, f->sync.inc);
-	if (!other || other == tag)
+	if (!other || other == tag || READ_ONCE(other->forlorn))
 		return false;
 	oae_count(tag->node, OAE_S_ID_CONFLICT);
 	return true;

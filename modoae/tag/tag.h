@@ -107,6 +107,7 @@ struct oae_tag {
 	/* Each frame looks at most of what is from here to the middle of the link. */
 	u8 spare;			/* enum oae_spare: index into node->spare */
 	bool unheard;			/* not yet reported to listeners */
+	bool forlorn;			/* the link is down, and nothing would be lost with it */
 	bool is_ready;			/* listed for noc_debug; under inbox.q.lock */
 	u8 gw_ports;			/* pathlook.c: ports with a gateway, when last looked for */
 	u8 told;			/* keepalive times since the peer is told of them */

@@ -279,10 +279,10 @@ class Packs(RingLinks):
         """That many, short ones."""
         return [b"%d " % i + self.rand.randbytes(self.rand.randint(0, 300)) for i in range(count)]
 
-    def queued(self, deadline_ms=0, single=0):
+    def queued(self, deadline_ms=0, single=0, few=()):
         """
         Rings of both ends; records that are taken and wait, their positions and bytes: all are
-        taken at once, or so many single ones.
+        taken at once, or so many single ones, or these few.
         """
         file = self.end(self.a)
         file.set_options(queue=65536, deadline_ms=deadline_ms)
@@ -293,7 +293,7 @@ class Packs(RingLinks):
         b.recv()
         self.addCleanup(self.b.knob, "drop_pct", 0)
         self.b.knob("drop_pct", 100)
-        records, at = self.records(single or 2000), []
+        records, at = few or self.records(single or 2000), []
         for n, data in enumerate(records, 1):
             at.append(a.put(data))
             if single or n == len(records):
@@ -313,6 +313,16 @@ class Packs(RingLinks):
         queued = self.queued()
         self.cable.mtu(1280)
         self.check(*queued)
+
+    def test_alone(self):
+        """One that is out alone becomes its records; what it took is free then, and more is taken."""
+        queued = self.queued(few=[b"%d " % n + bytes(350) for n in range(5)])
+        self.cable.mtu(1280)
+        self.check(*queued)
+        a, b, _, _ = queued
+        later = self.records(10)
+        self.assertEqual(a.send(*later), [0] * 10)
+        self.assertEqual(b.recv(10), later)
 
     def test_no_packs(self):
         """There are none any more; then there are."""

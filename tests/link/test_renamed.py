@@ -35,6 +35,7 @@ class Renamed(OaeTest):
             host.knobs(dev="", target="")
             host.knobs(dev=dev, keepalive_ms=1000, dead_ms=int(1500 * SLOW), linger_ms=0)
         self.addCleanup(self.b.sh, f"ip link set vb address {self.cable.mac_b}")
+        self.before = self.lost()
 
     def held(self):
         """a has committed what b holds, and both are down; then b has another address, and they can meet."""
@@ -50,12 +51,15 @@ class Renamed(OaeTest):
         self.b.sh(f"ip link set vb address {NEW}")
         self.a.sh("tc qdisc del dev va clsact")
 
+    def lost(self):
+        """What either has counted of losses, and of ends that began anew."""
+        return [[host.stat(f"note_{name}") for name in
+                 ("held_lost", "unconfirmed", "peer_new", "broken")] for host in (self.a, self.b)]
+
     def nothing_lost(self):
         """Neither takes the other for a new one, and b delivers."""
         self.assertEqual(self.b.read_one(), b"in doubt")
-        for host in (self.a, self.b):
-            self.assertEqual([host.stat(f"note_{name}") for name in
-                              ("held_lost", "unconfirmed", "peer_new", "broken")], [0] * 4, host.name)
+        self.assertEqual(self.lost(), self.before)
 
     def test_asks(self):
         """A program writes at once, so b asks from its new address before it has probed from there."""
@@ -76,3 +80,18 @@ class Renamed(OaeTest):
                 file.write(b"to the new address")
         self.assertEqual(caught.exception.errno, errno.ENOLINK)
         self.nothing_lost()
+
+    def test_asked_again(self):
+        """But if nothing would be lost with the link that is down, it opens."""
+        with OaeFile.to(self.a, self.cable.mac_b, vc=0) as file:
+            file.write(b"begin")
+            self.assertEqual(self.b.read_one(), b"begin")
+            os.fsync(file.fd)
+        self.cable.netem("loss 100%")
+        for host in (self.a, self.b):
+            wait_for(lambda host=host: host.tag()["state"] == "DOWN", "the link to be down", 20 * SLOW)
+        self.b.sh(f"ip link set vb address {NEW}")
+        with OaeFile.to(self.a, NEW, vc=0) as file:
+            self.cable.netem(None)
+            self.assertEqual(file.write(b"to the new address"), 18)
+        self.assertEqual(self.b.read_one(), b"to the new address")
