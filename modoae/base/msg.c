@@ -225,8 +225,8 @@ struct oae_msg *oae_msg_alloc(struct oae_pool *pool, size_t len, gfp_t gfp)
 EXPORT_SYMBOL_FOR_BENCH(oae_msg_alloc);
 
 /**
- * oae_msg_alloc_pack() - allocate a pack or what was in one, or joined verbs, not yet filled in
- * @kind: OAE_PACK, OAE_MESSAGE or OAE_VERB
+ * oae_msg_alloc_pack() - allocate a pack, or joined verbs, not yet filled in
+ * @kind: OAE_PACK or OAE_VERB, which have one slice
  * @len: bytes of payload, at most OAE_PIECE
  *
  * The caller fills oae_msg_data(), then calls oae_msg_slice().
@@ -238,8 +238,7 @@ EXPORT_SYMBOL_FOR_BENCH(oae_msg_alloc);
 struct oae_msg *oae_msg_alloc_pack(enum oae_kind kind, unsigned int len)
 {
 	size_t size = ALIGN(struct_size((struct oae_msg *)0, piece, 1), sizeof(u64));
-	unsigned int nhash = oae_kind_is(kind, OAE_T_CUT) ? DIV_ROUND_UP(len, SMALLEST_SLICE) : 1;
-	struct oae_msg *msg = kzalloc(size + nhash * sizeof(u64), GFP_ATOMIC | __GFP_NOWARN);
+	struct oae_msg *msg = kzalloc(size + sizeof(u64), GFP_ATOMIC | __GFP_NOWARN);
 	void *data = msg ? netdev_alloc_frag(len) : NULL;
 
 	if (!data) {

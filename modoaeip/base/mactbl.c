@@ -510,7 +510,7 @@ void oaeip_mactbl_sweep(struct oaeip_gw *gw, struct oaeip_map *map)
 		mactbl_check(gw, map, node, stale);
 		if (++n % WALK_BATCH)
 			continue;
-		if (READ_ONCE(gw->leaving))	/* somebody waits, who holds RTNL */
+		if (READ_ONCE(gw->leaving))	/* as in serve_tell_all() */
 			break;
 		rhashtable_walk_stop(&iter);
 		cond_resched();

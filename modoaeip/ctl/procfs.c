@@ -244,7 +244,7 @@ static const struct seq_operations mactbl_seq_ops = {
 	.show = procfs_mactbl_show,
 };
 
-/* Whoever reads while the gateway begins anew goes on in the table of before. */
+/* A reader goes on in the table that it has begun, though the gateway begins anew. */
 static int procfs_mactbl_open(struct inode *inode, struct file *file)
 {
 	struct oaeip_mactbl_iter *iter;

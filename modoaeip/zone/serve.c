@@ -111,7 +111,7 @@ static void serve_tell_all(struct oaeip_gw *gw, struct oaeip_map *map, bool all)
 			    (all || map->zone[i].telling))
 				serve_say_nodes(gw, map, &map->zone[i], buf, n);
 		cond_resched();
-		/* Whoever waits for the end of it holds RTNL. */
+		/* The caller of oaeip_serve_bye() waits for the end of it, under RTNL. */
 	} while (n == OAEIP_MAX_NODES && !READ_ONCE(gw->leaving));
 	rhashtable_walk_exit(&iter);
 	kfree(buf);
